@@ -1,0 +1,47 @@
+# The one door. Every target makes its own virtual environment; python3, pip and make are all it needs.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/'
+
+demo: $(VENV)/core.stamp  ## find the best advert for every metric, live in the terminal
+	@$(BIN)/mobai demo
+
+test: $(VENV)/test.stamp  ## run every test and doctest, and print the coverage
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+lint: $(VENV)/lint.stamp  ## style, strict types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/bench.stamp  ## measure speed against named peers, side by side
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/docs.stamp  ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:  ## remove the environment and everything built
+	rm -rf $(VENV) docs/_build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core.stamp: pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/%.stamp: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[$*]'
+	@touch $@
+
+# mypy reads the tests, so linting needs their libraries too.
+$(VENV)/lint.stamp: $(VENV)/test.stamp

@@ -1,0 +1,159 @@
+"""Instances in files: CSV for spreadsheets, JSON for programs.
+
+CSV: one row an arm. A header names the objectives, with their direction where less is better (``latency:min``); a column
+``sd(latency)`` holds that objective's standard deviation. A first column without numbers, or headed ``arm``, holds the
+arms' names. A bare table of numbers, with neither header nor names, is read too::
+
+    arm,ctr,latency:min,sd(ctr),sd(latency)
+    A,0.31,80,1,20
+    B,0.52,95,1,20
+
+JSON: an object with ``means`` (a list of rows) and optionally ``sd``, ``arms``, ``objectives``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mobai.errors import InputError
+from mobai.problem.instance import Instance
+from mobai.problem.objective import Objective
+
+_NAME_COLUMN = ("arm", "arms", "name", "")
+
+
+def load(path: Path) -> Instance:
+    """Read an instance; every complaint starts with the file's name."""
+    read = {".csv": _read_csv, ".json": _read_json}.get(path.suffix.lower())
+    if read is None:
+        raise InputError(f"{path}: the name must end in .csv or .json")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not a text file in UTF-8") from None
+    try:
+        return read(text)
+    except InputError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def save(instance: Instance, path: Path) -> None:
+    """Write an instance so that :func:`load` gives back an equal one."""
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(_csv_rows(instance))
+    elif suffix == ".json":
+        path.write_text(json.dumps(_as_json(instance), indent=2) + "\n", encoding="utf-8")
+    else:
+        raise InputError(f"{path}: the name must end in .csv or .json")
+
+
+def _read_csv(text: str) -> Instance:
+    rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
+    if not rows:
+        raise InputError("the table is empty")
+    header = None if all(_is_number(cell) for cell in rows[0]) else [cell.strip() for cell in rows[0]]
+    # "A,0.3,80" is no header but the first arm, with its name.
+    if header and header[0].lower() not in _NAME_COLUMN and header[1:] and all(map(_is_number, header[1:])):
+        header = None
+    body = rows[1:] if header else rows
+    if not body:
+        raise InputError("the table has a header but no arms")
+    _check_rectangular(body, len(rows[0]), first=2 if header else 1)
+    named = _has_names(header, body)
+    arms = [row[0].strip() for row in body] if named else None
+    table = _table([row[named:] for row in body], first=2 if header else 1)
+    return _assemble(table, arms, header[named:] if header else None)
+
+
+def _has_names(header: list[str] | None, body: list[list[str]]) -> bool:
+    headed = header is not None and header[0].lower() in _NAME_COLUMN
+    return headed or not any(_is_number(row[0]) for row in body)
+
+
+def _assemble(table: np.ndarray[Any, Any], arms: list[str] | None, columns: list[str] | None) -> Instance:
+    """Split the columns into means and standard deviations."""
+    if columns is None:
+        return Instance(table, arms=arms)
+    noisy = [c for c in columns if c.startswith("sd(") and c.endswith(")")]
+    objectives = [Objective.parse(c) for c in columns if c not in noisy]
+    means = table[:, [j for j, c in enumerate(columns) if c not in noisy]]
+    sd = np.ones_like(means)
+    names = [objective.name for objective in objectives]
+    for column in noisy:
+        if column[3:-1] not in names:
+            raise InputError(f"column {column!r} names no objective of the table ({', '.join(names)})")
+        sd[:, names.index(column[3:-1])] = table[:, columns.index(column)]
+    return Instance(means, sd, arms, objectives)
+
+
+def _check_rectangular(body: list[list[str]], width: int, first: int) -> None:
+    for line, row in enumerate(body, start=first):
+        if len(row) != width:
+            raise InputError(f"row {line} has {len(row)} cells, the first row has {width}")
+
+
+def _table(body: list[list[str]], first: int) -> np.ndarray[Any, Any]:
+    for line, row in enumerate(body, start=first):
+        for cell in row:
+            if not _is_number(cell):
+                raise InputError(f"row {line}: {cell.strip()!r} is not a number")
+            if not np.isfinite(float(cell)):
+                raise InputError(f"row {line}: {cell.strip()!r} is not a finite number")
+    return np.array(body, dtype=np.float64)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_json(text: str) -> Instance:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"is not valid JSON (line {error.lineno}: {error.msg})") from None
+    if not isinstance(data, dict) or "means" not in data:
+        raise InputError("must be a JSON object with the key 'means'")
+    unknown = sorted(set(data) - {"means", "sd", "arms", "objectives"})
+    if unknown:
+        raise InputError(f"unknown key {unknown[0]!r}; known are means, sd, arms, objectives")
+    for key in ("arms", "objectives"):
+        if not _is_list_of_strings(data.get(key, [])):
+            raise InputError(f"{key} must be a list of names")
+    return Instance(data["means"], data.get("sd", 1.0), data.get("arms"), data.get("objectives"))
+
+
+def _is_list_of_strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _csv_rows(instance: Instance) -> list[list[str]]:
+    noisy = bool((instance.sd != 1.0).any())
+    header = ["arm", *map(str, instance.objectives)]
+    table = instance.means
+    if noisy:
+        header += [f"sd({name})" for name in instance.problem.objective_names]
+        table = np.hstack([table, instance.sd])
+    rows = zip(instance.arms, table.tolist(), strict=True)
+    return [header] + [[arm, *map(repr, row)] for arm, row in rows]
+
+
+def _as_json(instance: Instance) -> dict[str, Any]:
+    return {
+        "arms": list(instance.arms),
+        "objectives": [str(objective) for objective in instance.objectives],
+        "means": instance.means.tolist(),
+        "sd": instance.sd.tolist(),
+    }

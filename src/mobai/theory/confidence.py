@@ -1,0 +1,49 @@
+"""Error probabilities, carried as log(1/delta) so that delta = exp(-700) and beyond lose nothing."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import TypeGuard
+
+from mobai.errors import InputError
+
+
+def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | None = None) -> float:
+    """Give log(1/delta) from whichever of the two was stated.
+
+    Examples
+    --------
+    >>> resolve_log_inv_delta(log_inv_delta=700.0)
+    700.0
+    >>> resolve_log_inv_delta(1.5)
+    Traceback (most recent call last):
+    mobai.errors.InputError: delta must be a number between 0 and 1, both excluded, not 1.5
+    """
+    if (delta is None) == (log_inv_delta is None):
+        raise InputError("exactly one of delta and log_inv_delta must be given")
+    if log_inv_delta is None:
+        if not _is_real(delta) or not 0 < delta < 1:
+            raise InputError(f"delta must be a number between 0 and 1, both excluded, not {delta!r}")
+        return -math.log(delta)
+    if not _is_real(log_inv_delta) or not 0 < log_inv_delta < math.inf:
+        raise InputError(f"log_inv_delta must be a positive finite number, not {log_inv_delta!r}")
+    return float(log_inv_delta)
+
+
+def binary_relative_entropy(log_inv_delta: float) -> float:
+    """kl(delta, 1 - delta), the information any delta-PAC rule must gather (0 from delta = 1/2 on).
+
+    Examples
+    --------
+    >>> round(binary_relative_entropy(math.log(1 / 0.05)), 6)
+    2.649995
+    """
+    delta = math.exp(-log_inv_delta)
+    if delta >= 0.5:
+        return 0.0
+    return (1 - 2 * delta) * (log_inv_delta + math.log1p(-delta))
+
+
+def _is_real(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)

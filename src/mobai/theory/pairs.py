@@ -1,0 +1,96 @@
+"""The pairs (arm, objective) that must be told apart, in the form every solver of this layer works on.
+
+To identify the best arm ``b`` of objective ``m`` each rival ``i`` has to be separated from it. With weights ``w`` that
+happens at the rate (SPEC eq. cstar, with known noise)::
+
+    f_im(w) = D_im^2 / 2  /  (sd_im^2 / w_i + sd_bm^2 / w_b)
+
+so ``1/f_im = own_im / w_i + lead_im / w_b`` with ``own = 2 (sd_im/D_im)^2`` and ``lead = 2 (sd_bm/D_im)^2``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.errors import InputError
+from mobai.problem import FloatArray, Instance, IntArray
+
+# Below this, gap^2 leaves the range in which doubles keep their relative accuracy.
+_SMALLEST_STANDARDISED_GAP = 1e-150
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Every rival of every objective's best arm.
+
+    Attributes
+    ----------
+    own, lead
+        What the rival and the best arm contribute to ``1/f``, in units of ``1/scale``. Shape (K, M); zero where the
+        arm is the best one, which is no rival of itself.
+    best
+        The best arm of every objective. Shape (M,).
+    scale
+        The unit of rates: ``f = scale / (own/w_i + lead/w_b)``. It keeps own and lead at most about 2.
+    """
+
+    own: FloatArray
+    lead: FloatArray
+    best: IntArray
+    scale: float
+
+    @classmethod
+    def of(cls, instance: Instance) -> Pairs:
+        """Collect the pairs of an instance whose best arms are unique."""
+        instance.check_unique_best()
+        best, objectives = instance.best_arms, np.arange(instance.shape[1])
+        sd_best = instance.sd[best, objectives]
+        rival = rivals(best, instance.shape[0])
+        standardised = instance.gaps[rival] / np.hypot(instance.sd, sd_best)[rival]
+        unit = float(standardised.min())
+        if unit < _SMALLEST_STANDARDISED_GAP or not np.isfinite(standardised).all():
+            raise InputError(
+                "means: the gaps divided by sd leave the range of floating point numbers; "
+                f"the smallest is {unit:.3g}, it must be at least {_SMALLEST_STANDARDISED_GAP}"
+            )
+        ratio = np.divide(unit, instance.gaps, out=np.zeros(instance.shape), where=rival)
+        return cls(2 * (instance.sd * ratio) ** 2, 2 * (sd_best * ratio) ** 2, best, unit**2)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of arms and the number of objectives."""
+        arms, objectives = self.own.shape
+        return arms, objectives
+
+    @cached_property
+    def rival(self) -> npt.NDArray[np.bool_]:
+        """Where there is a pair: everywhere but at the best arms. Shape (K, M)."""
+        return rivals(self.best, self.shape[0])
+
+    def cost(self, weights: FloatArray) -> FloatArray:
+        """``own/w_i + lead/w_b``, the inverse of every pair's rate; 0 where there is no pair."""
+        return self.own / weights[:, None] + self.lead / weights[self.best]
+
+    def gather(self, at_rival: FloatArray, at_best: FloatArray) -> FloatArray:
+        """Sum what the pairs hold for their two arms, arm by arm."""
+        total: FloatArray = at_rival.sum(axis=1)
+        np.add.at(total, self.best, at_best.sum(axis=0))
+        return total
+
+
+def rivals(best: IntArray, arms: int) -> npt.NDArray[np.bool_]:
+    """Mark every (arm, objective) but the best arms themselves. Shape (K, M)."""
+    mask = np.ones((arms, len(best)), dtype=np.bool_)
+    mask[best, np.arange(len(best))] = False
+    return mask
+
+
+def floor_mass(eta: float) -> float:
+    """Total weight that the floors ``eta / (K (1 + eta))`` of Gamma_eta reserve, eta / (1 + eta)."""
+    if not isinstance(eta, int | float | np.number) or not 0 <= eta < np.inf:
+        raise InputError(f"eta must be a finite number, zero or more, not {eta!r}")
+    return float(eta / (1 + eta))

@@ -1,0 +1,277 @@
+"""When is the evidence enough? The thresholds of VALIDITY, each in two halves.
+
+Every threshold here separates what the data say from what the user asks for: an objective may be decided when
+
+    score(data)  >  level(delta)
+
+``score`` turns the GLR statistic Z of a pair into evidence (in nats) after paying for the many looks at the data, and
+``level`` is the evidence that an error probability delta demands. The sampling rule never sees delta, so one trajectory's
+scores answer every delta. ``needed`` inverts the score: the Z that just reaches a level.
+
+What is proven, and where: docs/thresholds.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.errors import InputError
+from mobai.problem import FloatArray
+from mobai.theory.confidence import resolve_log_inv_delta
+
+Counts = npt.NDArray[np.number] | float
+
+
+class Threshold(Protocol):
+    """What a stopping rule needs from a threshold.
+
+    ``pulls`` counts all pulls answered so far; ``leader`` and ``other`` count the rewards of the two arms of a pair;
+    ``sd_ratio`` is the other arm's standard deviation over the leader's.
+    """
+
+    name: str
+    certified: bool
+    sticky: bool
+
+    def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
+        """Evidence demanded at this delta."""
+        ...
+
+    def score(
+        self, z: FloatArray, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int], sd_ratio: Counts
+    ) -> FloatArray:
+        """Evidence of a pair whose GLR statistic is ``z``."""
+        ...
+
+    def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
+        """Give the value of Z at which the score reaches the level."""
+        ...
+
+
+class _Penalised:
+    """A threshold of the form ``Z > level(delta) + penalty(counts)``."""
+
+    def penalty(self, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int]) -> Counts:
+        """Give the price of looking many times."""
+        raise NotImplementedError
+
+    def score(
+        self,
+        z: FloatArray,
+        leader: Counts,
+        other: Counts,
+        pulls: int,
+        shape: tuple[int, int],
+        sd_ratio: Counts,  # noqa: ARG002 - these thresholds do not depend on the noise
+    ) -> FloatArray:
+        """Take the penalty off Z."""
+        return z - np.asarray(self.penalty(leader, other, pulls, shape))
+
+    def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
+        """Put the penalty on the level."""
+        return level + float(self.penalty(leader, other, pulls, shape))
+
+
+class Theory(_Penalised):
+    """The paper's proven threshold, ``M K log(t^2 + t) + finv(delta)``: valid, and far too cautious to use."""
+
+    name, certified, sticky = "theory", True, False
+
+    def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
+        """Give finv(delta): where the survival function of a Gamma(M K) variable equals delta."""
+        return gamma_quantile(arms * objectives, log_inv_delta)
+
+    def penalty(self, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int]) -> Counts:  # noqa: ARG002
+        """Pay for all M K means at every time."""
+        t = float(max(pulls, 1))
+        return shape[0] * shape[1] * (math.log(t) + math.log1p(t))
+
+
+class Empirical(_Penalised):
+    """The threshold of the paper's simulations, ``log((1 + log t) / delta)``. Not proven: its error can exceed delta."""
+
+    name, certified, sticky = "empirical", False, False
+
+    def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:  # noqa: ARG002
+        """Give log(1/delta): the numbers of arms and objectives are ignored."""
+        return log_inv_delta
+
+    def penalty(self, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int]) -> Counts:  # noqa: ARG002
+        """Pay log(1 + log t) for the time."""
+        return math.log1p(math.log(max(pulls, 1)))
+
+
+class KaufmannKoolen(_Penalised):
+    """Kaufmann & Koolen (2021), Theorem 7 for two Gaussian arms, with a union bound over M (K - 1) pairs."""
+
+    name, certified, sticky = "kaufmann_koolen", True, True
+
+    def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
+        """Give 2 C_G(x/2), x = log(M (K - 1) / delta)."""
+        return 2 * gaussian_calibration(union_level(log_inv_delta, arms, objectives) / 2)
+
+    def penalty(self, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int]) -> Counts:  # noqa: ARG002
+        """Pay 2 log(4 + log N) for each of the two arms."""
+        both = np.log(4 + np.log(np.maximum(leader, 1))) + np.log(4 + np.log(np.maximum(other, 1)))
+        return np.asarray(2 * both)
+
+
+class Mixture:
+    """The normal-mixture e-process of docs/thresholds.md: proven, and the tightest here. The default everywhere."""
+
+    name, certified, sticky = "mixture", True, True
+    widths = 8.0 ** np.arange(-1, 6)
+
+    def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
+        """Give x = log(M (K - 1) / delta), by Ville's inequality and a union bound."""
+        return union_level(log_inv_delta, arms, objectives)
+
+    def score(
+        self,
+        z: FloatArray,
+        leader: Counts,
+        other: Counts,
+        pulls: int,  # noqa: ARG002 - an e-process pays for its own looks, not for the clock
+        shape: tuple[int, int],  # noqa: ARG002
+        sd_ratio: Counts,
+    ) -> FloatArray:
+        """Give log E, the log of the average over the widths."""
+        slope, offset = self._lines(leader, other, sd_ratio)
+        finite = np.where(np.isfinite(z), z, 0.0)
+        lines = finite[..., None] * slope - offset
+        top = lines.max(axis=-1)
+        average: FloatArray = top + np.log(np.exp(lines - top[..., None]).mean(axis=-1))
+        return np.where(np.isfinite(z), average, np.inf)
+
+    def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:  # noqa: ARG002
+        """Invert the score by Newton's method; log E is convex in Z, so from above it never overshoots."""
+        slope, offset = self._lines(np.asarray(leader), np.asarray(other), 1.0)
+        z = float(((level + math.log(len(slope)) + offset) / slope).min())
+        for _ in range(100):
+            lines = z * slope - offset
+            parts = np.exp(lines - lines.max())
+            excess = lines.max() + math.log(parts.mean()) - level
+            step = float(excess / (parts @ slope / parts.sum()))
+            z -= step
+            if step <= 1e-14 * z:
+                break
+        return z
+
+    def _lines(self, leader: Counts, other: Counts, sd_ratio: Counts) -> tuple[FloatArray, FloatArray]:
+        """Each width's log E is a line in Z: ``Z / (1 + c u) - offset``. The last axis runs over the widths.
+
+        Counts are in units of the pair's geometric mean variance, so that rescaling an objective together with its
+        noise changes nothing.
+        """
+        b = (np.maximum(leader, 1) * sd_ratio)[..., None]
+        i = (np.maximum(other, 1) / sd_ratio)[..., None]
+        u = (b / i + i / b) / (b + i)
+        offset = 0.5 * (np.log1p(b / self.widths) + np.log1p(i / self.widths))
+        return 1 / (1 + self.widths * u), offset
+
+
+THRESHOLDS: dict[str, Threshold] = {t.name: t for t in (Mixture(), KaufmannKoolen(), Theory(), Empirical())}
+
+
+def threshold(
+    name: str,
+    log_inv_delta: float,
+    *,
+    arms: int,
+    objectives: int,
+    pulls: int,
+    leader_pulls: float | None = None,
+    other_pulls: float | None = None,
+) -> float:
+    """Give the value that the GLR statistic Z of a pair must exceed (unit noise).
+
+    Parameters
+    ----------
+    name
+        ``"mixture"``, ``"kaufmann_koolen"``, ``"theory"`` or ``"empirical"`` (the last is not certified).
+    log_inv_delta
+        log(1/delta).
+    arms, objectives, pulls
+        K, M and the number of pulls so far.
+    leader_pulls, other_pulls
+        How often the two arms of the pair were pulled; needed by ``mixture`` and ``kaufmann_koolen``.
+
+    Examples
+    --------
+    >>> import math
+    >>> round(threshold("mixture", math.log(10), arms=20, objectives=10, pulls=1000,
+    ...                 leader_pulls=50, other_pulls=50), 4)
+    12.6597
+    >>> round(threshold("empirical", math.log(10), arms=20, objectives=10, pulls=1000), 2)
+    4.37
+    """
+    rule = find_threshold(name)
+    log_inv_delta = resolve_log_inv_delta(log_inv_delta=log_inv_delta)
+    for argument, value, least in (("arms", arms, 2), ("objectives", objectives, 1), ("pulls", pulls, 1)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InputError(f"{argument} must be an integer, {least} or more, not {value!r}")
+    if leader_pulls is None or other_pulls is None:
+        if rule.sticky:
+            raise InputError(f"leader_pulls and other_pulls must be given for the threshold {name!r}")
+        leader_pulls = other_pulls = 1
+    if not (1 <= leader_pulls < math.inf and 1 <= other_pulls < math.inf):
+        raise InputError("leader_pulls and other_pulls must be finite numbers, 1 or more")
+    return rule.needed(
+        rule.level(log_inv_delta, arms, objectives), leader_pulls, other_pulls, pulls, (arms, objectives)
+    )
+
+
+def find_threshold(name: str) -> Threshold:
+    """Look a threshold up by its name."""
+    if name not in THRESHOLDS:
+        raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}, not {name!r}")
+    return THRESHOLDS[name]
+
+
+def union_level(log_inv_delta: float, arms: int, objectives: int) -> float:
+    """Give log(M (K - 1) / delta): each objective's best arm could lose to K - 1 others."""
+    return math.log(objectives * (arms - 1)) + log_inv_delta
+
+
+def gamma_quantile(shape: int, log_inv_delta: float) -> float:
+    """Solve ``Q(shape, x) = delta`` for x, Q the upper incomplete gamma function with an integer shape.
+
+    Newton on log Q, which is decreasing and concave, so that from a start above the solution (the sub-gamma tail
+    bound) the steps never overshoot; in ``Q(n, x) = x^(n-1) e^-x / (n-1)! * (1 + (n-1)/x + (n-1)(n-2)/x^2 + ...)`` every
+    term is positive.
+    """
+    if log_inv_delta < 0.5:
+        # Close to delta = 1 the lower tail keeps the digits that log Q loses.
+        from scipy.special import gammaincinv
+
+        return float(gammaincinv(shape, -math.expm1(-log_inv_delta)))
+    n = shape
+    below = np.arange(n - 1, 0, -1.0)
+    x = n + math.sqrt(2 * n * log_inv_delta) + log_inv_delta
+    for _ in range(200):
+        tail = 1 + float(np.cumprod(below / x).sum())
+        log_q = (n - 1) * math.log(x) - x - math.lgamma(n) + math.log(tail)
+        step = (log_q + log_inv_delta) * tail
+        x += step
+        if abs(step) <= 1e-14 * x:
+            break
+    return x
+
+
+def gaussian_calibration(y: float) -> float:
+    """C_G of Kaufmann & Koolen (2021), eq. 14: ``min over l in (1/2, 1] of (g(l) + y) / l``."""
+    from scipy.optimize import minimize_scalar
+    from scipy.special import zeta
+
+    def bound(v: float) -> float:
+        # l = 1 - exp(-v)/2 reaches every point of (1/2, 1) without losing the digits of 1 - l.
+        log_rest = -v - math.log(2)
+        x = -math.expm1(log_rest)
+        g = 2 * x - 2 * x * math.log(4 * x) + math.log(zeta(2 * x)) - 0.5 * log_rest
+        return float((g + y) / x)
+
+    return float(minimize_scalar(bound, bounds=(1e-6, 40), method="bounded", options={"xatol": 1e-9}).fun)
