@@ -1,0 +1,84 @@
+"""mobai: the best arm of every objective, with a stated error probability, in as few samples as possible.
+
+>>> import mobai
+>>> ads = mobai.Instance([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], arms=["A", "B", "C"], objectives=["ctr", "margin"])
+>>> round(mobai.lower_bound(ads).samples(delta=0.05))
+179
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mobai.errors import ConvergenceError, InputError, TieError
+    from mobai.policy import Policy, Session, Verdict
+    from mobai.problem import Instance, Objective, Problem
+    from mobai.rules.sampling.mo_bai import MOBAI
+    from mobai.rules.sampling.top_two import TopTwo
+    from mobai.rules.sampling.uniform import Uniform
+    from mobai.rules.stopping import GLR
+    from mobai.theory.glr import glr_statistic
+    from mobai.theory.lower_bound import LowerBound, lower_bound
+    from mobai.theory.surrogate import Surrogate, surrogate_proportions
+    from mobai.theory.thresholds import threshold
+
+__version__ = "0.1.0"
+
+# Each public name is imported on first use, so that "import mobai" stays light.
+_HOMES = {
+    "GLR": "mobai.rules.stopping",
+    "MOBAI": "mobai.rules.sampling.mo_bai",
+    "ConvergenceError": "mobai.errors",
+    "InputError": "mobai.errors",
+    "Instance": "mobai.problem",
+    "LowerBound": "mobai.theory.lower_bound",
+    "Objective": "mobai.problem",
+    "Policy": "mobai.policy",
+    "Problem": "mobai.problem",
+    "Session": "mobai.policy",
+    "Surrogate": "mobai.theory.surrogate",
+    "TieError": "mobai.errors",
+    "TopTwo": "mobai.rules.sampling.top_two",
+    "Uniform": "mobai.rules.sampling.uniform",
+    "Verdict": "mobai.policy",
+    "glr_statistic": "mobai.theory.glr",
+    "lower_bound": "mobai.theory.lower_bound",
+    "surrogate_proportions": "mobai.theory.surrogate",
+    "threshold": "mobai.theory.thresholds",
+}
+
+__all__ = [
+    "GLR",
+    "MOBAI",
+    "ConvergenceError",
+    "InputError",
+    "Instance",
+    "LowerBound",
+    "Objective",
+    "Policy",
+    "Problem",
+    "Session",
+    "Surrogate",
+    "TieError",
+    "TopTwo",
+    "Uniform",
+    "Verdict",
+    "glr_statistic",
+    "lower_bound",
+    "surrogate_proportions",
+    "threshold",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mobai' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,8 +1,8 @@
 """Instances in files: CSV for spreadsheets, JSON for programs.
 
-CSV: one row an arm. A header names the objectives, with their direction where less is better (``latency:min``); a column
-``sd(latency)`` holds that objective's standard deviation. A first column without numbers, or headed ``arm``, holds the
-arms' names. A bare table of numbers, with neither header nor names, is read too::
+CSV: one row an arm. A header names the objectives, with their direction where less is better (``latency:min``); a
+column ``sd(latency)`` holds that objective's standard deviation. A first column without numbers, or headed ``arm``,
+holds the arms' names. A bare table of numbers, with neither header nor names, is read too::
 
     arm,ctr,latency:min,sd(ctr),sd(latency)
     A,0.31,80,1,20

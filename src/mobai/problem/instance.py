@@ -84,7 +84,8 @@ class Instance:
     @cached_property
     def best_arms(self) -> IntArray:
         """The best arm of every objective (the first of them in a tie)."""
-        return self.oriented_means.argmax(axis=0)
+        best: IntArray = self.oriented_means.argmax(axis=0)
+        return best
 
     @cached_property
     def gaps(self) -> FloatArray:
@@ -139,4 +140,3 @@ class Instance:
     def __repr__(self) -> str:
         """Say the size and what is being looked for."""
         return f"Instance({len(self.arms)} arms, objectives={[str(o) for o in self.objectives]})"
-

@@ -30,9 +30,7 @@ class Objective:
         if not isinstance(self.name, str) or not self.name.strip():
             raise InputError(f"objective: the name must be a non-empty string, not {self.name!r}")
         if self.direction not in ("max", "min"):
-            raise InputError(
-                f"objective {self.name!r}: the direction must be 'max' or 'min', not {self.direction!r}"
-            )
+            raise InputError(f"objective {self.name!r}: the direction must be 'max' or 'min', not {self.direction!r}")
 
     @property
     def sign(self) -> float:

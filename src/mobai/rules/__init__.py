@@ -1,0 +1,1 @@
+"""Sampling rules, stopping rules, and the catalogue of their names."""

@@ -1,0 +1,1 @@
+"""The mathematics: lower bound and oracle weights, surrogate program, GLR statistic, thresholds."""

@@ -5,15 +5,15 @@ Scaling the weights so that the smallest rate is one turns ``1/c* = max_w min f(
     minimise  sum_i w_i   subject to   own_im/w_i + lead_im/w_b <= 1   for every pair,
                                        w_i >= floor * sum_j w_j        (Gamma_eta; absent when eta = 0)
 
-whose Lagrangian separates over the arms, so that its dual function has a closed form. With prices ``y >= 0`` on the pairs,
-``G_i`` the priced sum of an arm's coefficients and ``k`` any nonnegative vector whose support function over Gamma_eta is
-one (k = 1 when eta = 0)::
+whose Lagrangian separates over the arms, so that its dual function has a closed form. With prices ``y >= 0`` on the
+pairs, ``G_i`` the priced sum of an arm's coefficients and ``k`` any nonnegative vector whose support function over
+Gamma_eta is one (k = 1 when eta = 0)::
 
     c  >=  ( sum_i sqrt(G_i k_i) )^2 / sum y          for every y >= 0
 
-Both this bound and ``sum w * max cost(w)``, its counterpart from above, hold whatever the iterations did: the certificate
-does not trust the solver. Derivation: docs/lower-bound.md. Newton's matrix is diagonal plus a block for the r distinct
-best arms, so a step costs O(K M + K r^2 + r^3).
+Both this bound and ``sum w * max cost(w)``, its counterpart from above, hold whatever the iterations did: the
+certificate does not trust the solver. Derivation: docs/lower-bound.md. Newton's matrix is diagonal plus a block for
+the r distinct best arms, so a step costs O(K M + K r^2 + r^3).
 """
 
 from __future__ import annotations
@@ -189,8 +189,9 @@ class _NewtonSystem:
         sides = np.column_stack([q, ones])
         middle = self.floor * np.array([[0.0, -1.0], [-1.0, self.floor * q.sum()]])
         small = np.eye(2) + middle @ sides.T @ columns[:, 1:]
-        change: FloatArray = np.linalg.solve(small, middle @ (sides.T @ columns[:, 0]))
-        return columns[:, 0] - columns[:, 1:] @ change
+        change = np.linalg.solve(small, middle @ (sides.T @ columns[:, 0]))
+        solution: FloatArray = columns[:, 0] - columns[:, 1:] @ change
+        return solution
 
     def direction(self, barrier: float) -> _Direction:
         """Aim at stationarity and at complementarity equal to ``barrier``."""

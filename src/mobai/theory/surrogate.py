@@ -1,7 +1,7 @@
 """The surrogate linear program of MO-BAI (paper, eq. def_s_t), solved exactly.
 
-Every pair's rate is homogeneous of degree one in the weights, so its linearisation at ``w`` is ``a s_i + b s_b`` with the
-partial derivatives ``a, b`` at ``w``, and the program reads::
+Every pair's rate is homogeneous of degree one in the weights, so its linearisation at ``w`` is ``a s_i + b s_b``
+with the partial derivatives ``a, b`` at ``w``, and the program reads::
 
     maximise  lam   subject to   a_im s_i + b_im s_b >= lam  for every pair,   s in Gamma_eta
 
@@ -73,9 +73,7 @@ def surrogate_proportions(instance: Instance, weights: npt.ArrayLike, eta: float
     return solve_surrogate(instance.gaps, instance.sd, instance.best_arms, at, floor_mass(eta))
 
 
-def solve_surrogate(
-    gaps: FloatArray, sd: FloatArray, best: IntArray, weights: FloatArray, mass: float
-) -> Surrogate:
+def solve_surrogate(gaps: FloatArray, sd: FloatArray, best: IntArray, weights: FloatArray, mass: float) -> Surrogate:
     """Solve the program on checked arrays; ``mass`` is the weight that the floors reserve in total."""
     rival = rivals(best, len(gaps))
     tied = rival & (gaps == 0)
@@ -85,9 +83,7 @@ def solve_surrogate(
     return Surrogate(solution.proportions, 0.0, 0.0) if tied.any() else solution
 
 
-def derivatives(
-    gaps: FloatArray, sd: FloatArray, best: IntArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def derivatives(gaps: FloatArray, sd: FloatArray, best: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Partial derivatives of every pair's rate in the rival's and in the best arm's weight. Shape (K, M) each.
 
     ``a = D^2/2 v_i (w_b / (v_i w_b + v_b w_i))^2`` with variances v, and b alike with the roles exchanged.

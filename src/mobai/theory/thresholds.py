@@ -4,9 +4,9 @@ Every threshold here separates what the data say from what the user asks for: an
 
     score(data)  >  level(delta)
 
-``score`` turns the GLR statistic Z of a pair into evidence (in nats) after paying for the many looks at the data, and
-``level`` is the evidence that an error probability delta demands. The sampling rule never sees delta, so one trajectory's
-scores answer every delta. ``needed`` inverts the score: the Z that just reaches a level.
+``score`` turns the GLR statistic Z of a pair into evidence (in nats) after paying for the many looks at the data,
+and ``level`` is the evidence that an error probability delta demands. The sampling rule never sees delta, so one
+trajectory's scores answer every delta. ``needed`` inverts the score: the Z that just reaches a level.
 
 What is proven, and where: docs/thresholds.md.
 """
@@ -42,7 +42,13 @@ class Threshold(Protocol):
         ...
 
     def score(
-        self, z: FloatArray, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int], sd_ratio: Counts
+        self,
+        z: FloatArray,
+        leader: Counts,
+        other: Counts,
+        pulls: int,
+        shape: tuple[int, int],
+        sd_ratio: Counts,
     ) -> FloatArray:
         """Evidence of a pair whose GLR statistic is ``z``."""
         ...
@@ -69,7 +75,8 @@ class _Penalised:
         sd_ratio: Counts,  # noqa: ARG002 - these thresholds do not depend on the noise
     ) -> FloatArray:
         """Take the penalty off Z."""
-        return z - np.asarray(self.penalty(leader, other, pulls, shape))
+        score: FloatArray = z - np.asarray(self.penalty(leader, other, pulls, shape))
+        return score
 
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
         """Put the penalty on the level."""
@@ -92,7 +99,7 @@ class Theory(_Penalised):
 
 
 class Empirical(_Penalised):
-    """The threshold of the paper's simulations, ``log((1 + log t) / delta)``. Not proven: its error can exceed delta."""
+    """The threshold of the paper's simulations, ``log((1 + log t) / delta)``. Its error can exceed delta."""
 
     name, certified, sticky = "empirical", False, False
 
@@ -106,7 +113,7 @@ class Empirical(_Penalised):
 
 
 class KaufmannKoolen(_Penalised):
-    """Kaufmann & Koolen (2021), Theorem 7 for two Gaussian arms, with a union bound over M (K - 1) pairs."""
+    """Kaufmann & Koolen (2021) for pairs of Gaussian arms, with a union bound over M (K - 1) pairs."""
 
     name, certified, sticky = "kaufmann_koolen", True, True
 
@@ -241,8 +248,8 @@ def gamma_quantile(shape: int, log_inv_delta: float) -> float:
     """Solve ``Q(shape, x) = delta`` for x, Q the upper incomplete gamma function with an integer shape.
 
     Newton on log Q, which is decreasing and concave, so that from a start above the solution (the sub-gamma tail
-    bound) the steps never overshoot; in ``Q(n, x) = x^(n-1) e^-x / (n-1)! * (1 + (n-1)/x + (n-1)(n-2)/x^2 + ...)`` every
-    term is positive.
+    bound) the steps never overshoot; in ``Q(n, x) = x^(n-1) e^-x / (n-1)! * (1 + (n-1)/x + (n-1)(n-2)/x^2 + ...)``
+    every term is positive.
     """
     if log_inv_delta < 0.5:
         # Close to delta = 1 the lower tail keeps the digits that log Q loses.
@@ -263,7 +270,7 @@ def gamma_quantile(shape: int, log_inv_delta: float) -> float:
 
 
 def gaussian_calibration(y: float) -> float:
-    """C_G of Kaufmann & Koolen (2021), eq. 14: ``min over l in (1/2, 1] of (g(l) + y) / l``."""
+    """C_G of Kaufmann & Koolen (2021): ``min over l in (1/2, 1] of (g(l) + y) / l``."""
     from scipy.optimize import minimize_scalar
     from scipy.special import zeta
 

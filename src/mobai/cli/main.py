@@ -1,0 +1,83 @@
+"""The group of commands, and the one place where errors become one line on stderr."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+import mobai
+from mobai.errors import ConvergenceError, InputError
+
+_COMMANDS = {
+    "demo": "Find the best advert for every metric, live.",
+    "plan": "How many samples will it take, and where should they go?",
+    "run": "Simulate one run on an instance.",
+}
+
+
+class _LateCommands(click.Group):
+    """Import a command's module only when it runs, so that ``mobai --help`` stays light."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Give the names in the order of a first visit."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Load the command ``name`` from ``mobai.cli.name``."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"mobai.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands from the table, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.command(
+    cls=_LateCommands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Find the best arm of every objective, with a stated error probability, in as few samples as possible.",
+)
+@click.version_option(mobai.__version__, prog_name="mobai")
+@click.option("--debug", is_flag=True, help="Show a full traceback when something goes wrong.")
+def group(debug: bool) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; exit code 2 for bad input, 1 for a failure, 130 for Ctrl-C."""
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    try:
+        status = group.main(args=words, prog_name="mobai", standalone_mode=False)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; what is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if "--debug" in words:
+            raise
+        line, code = _explain(error)
+        click.echo(f"mobai: {line}", err=True)
+        sys.exit(code)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """Give the one line that a user should read, and the exit code."""
+    if isinstance(error, click.exceptions.Abort):
+        return "interrupted", 130
+    if isinstance(error, click.ClickException):
+        text = " ".join(error.format_message().split())
+        return f"{text[:1].lower()}{text[1:].rstrip('.')}", 2
+    if isinstance(error, InputError):
+        return str(error), 2
+    if isinstance(error, ConvergenceError):
+        return str(error), 1
+    return f"unexpected {type(error).__name__}: {error} (run again with --debug and report it)", 1

@@ -1,0 +1,106 @@
+"""``mobai plan``: before the first sample, how many will it take and where should they go?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import numpy as np
+
+from mobai import LowerBound, lower_bound
+from mobai.cli import options, screen
+from mobai.paper.instances import find_instance
+from mobai.problem import Instance
+from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.forecast import forecast_samples
+
+_MOST_ROWS = 30
+_MOST_PAIRS = 10
+
+
+@click.command("plan")
+@options.instance_argument()
+@options.delta_option()
+@options.json_option()
+def command(instance: str, delta: float, as_json: bool) -> None:
+    """Plan an experiment on INSTANCE: what you expect the means and noise to be, as .csv or .json."""
+    log_inv_delta = resolve_log_inv_delta(delta)
+    world = find_instance(instance)
+    bound = lower_bound(world)
+    numbers = {
+        "samples_lower_bound": bound.samples(delta),
+        "samples_expected": forecast_samples(world, bound.weights, log_inv_delta),
+        "samples_uniform": forecast_samples(world, np.full(world.shape[0], 1 / world.shape[0]), log_inv_delta),
+    }
+    if as_json:
+        click.echo(json.dumps(_as_json(world, bound, delta, numbers), indent=2))
+    else:
+        _report(world, bound, delta, numbers)
+
+
+def bottlenecks(world: Instance, bound: LowerBound) -> list[tuple[str, str, str, float]]:
+    """Name the pairs that make the instance hard, hardest first, with their share of the difficulty."""
+    order = np.argsort(bound.prices, axis=None, kind="stable")[::-1][:_MOST_PAIRS]
+    rows = []
+    for arm, m in zip(*np.unravel_index(order, bound.prices.shape), strict=True):
+        price = float(bound.prices[arm, m])
+        if price > 0.005:
+            rows.append((world.objectives[m].name, world.arms[world.best_arms[m]], world.arms[arm], price))
+    return rows
+
+
+def _as_json(world: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> dict[str, Any]:
+    best = [world.arms[arm] for arm in world.best_arms]
+    return {
+        "delta": delta,
+        "best_arms": dict(zip(world.problem.objective_names, best, strict=True)),
+        "c_star": bound.value,
+        "relative_gap": bound.gap,
+        "shares": dict(zip(world.arms, bound.weights.tolist(), strict=True)),
+        **numbers,
+        "threshold": "mixture",
+        "certified": True,
+        "bottlenecks": [
+            {"objective": objective, "best": first, "rival": rival, "share": share}
+            for objective, first, rival, share in bottlenecks(world, bound)
+        ],
+    }
+
+
+def _report(world: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> None:
+    best = screen.plain_table("objective", "best arm")
+    for m, objective in enumerate(world.objectives):
+        best.add_row(f"{objective.name} ({objective.direction})", world.arms[world.best_arms[m]])
+    screen.out.print(best)
+    screen.say()
+    _print_shares(world, bound)
+    screen.say()
+    table = screen.plain_table(">samples", f"at delta = {delta:g}")
+    table.add_row(
+        f"{numbers['samples_lower_bound']:,.0f}",
+        f"lower bound on the mean of any rule (c* = {bound.value:.6g})",
+    )
+    table.add_row(f"{numbers['samples_expected']:,.0f}", "expected with a certified stop and these shares")
+    table.add_row(f"{numbers['samples_uniform']:,.0f}", "expected with a certified stop and uniform sampling")
+    screen.out.print(table)
+    screen.say()
+    screen.say(f"c* is certified to a relative gap of {bound.gap:.1g}; expectations are noise-free forecasts with the")
+    screen.say("threshold mixture, which is certified: its error probability is proven to be at most delta.")
+    screen.say()
+    pairs = screen.plain_table("bottleneck: objective", "best", "rival", ">share of the difficulty")
+    for name, first, rival, share in bottlenecks(world, bound):
+        pairs.add_row(name, first, rival, f"{share:.1%}")
+    screen.out.print(pairs)
+
+
+def _print_shares(world: Instance, bound: LowerBound) -> None:
+    shares = screen.plain_table("arm", "optimal share of the samples", "")
+    order = np.argsort(-bound.weights, kind="stable")
+    for arm in sorted(order[:_MOST_ROWS].tolist()) if len(order) <= _MOST_ROWS else order[:_MOST_ROWS].tolist():
+        weight = float(bound.weights[arm])
+        shares.add_row(world.arms[arm], screen.bar(weight / float(bound.weights.max())), f"{weight:.2%}")
+    screen.out.print(shares)
+    if len(order) > _MOST_ROWS:
+        rest = float(bound.weights[order[_MOST_ROWS:]].sum())
+        screen.say(f"... and {len(order) - _MOST_ROWS} more arms with {rest:.2%} together (all of them with --json)")

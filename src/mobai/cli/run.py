@@ -1,0 +1,97 @@
+"""``mobai run``: simulate one run of a rule on an instance."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from mobai import Policy, lower_bound
+from mobai.cli import options, screen
+from mobai.errors import TieError
+from mobai.lab.trial import Trial, run_trial
+from mobai.paper.instances import find_instance
+from mobai.problem import Instance
+from mobai.rules.catalogue import SAMPLING, sampling_rule
+from mobai.rules.stopping import GLR
+from mobai.theory.thresholds import THRESHOLDS
+
+
+@click.command("run")
+@options.instance_argument()
+@options.delta_option()
+@click.option(
+    "--rule",
+    default="top-two",
+    show_default=True,
+    metavar="RULE",
+    help=f"How to choose arms: {', '.join(SAMPLING)}; options after a colon, as in mo-bai:eta=0.5.",
+)
+@click.option(
+    "--threshold",
+    default="mixture",
+    show_default=True,
+    metavar="NAME",
+    help=f"When to stop: {', '.join(THRESHOLDS)}.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the whole run.")
+@click.option(
+    "--max-pulls",
+    type=click.IntRange(min=1),
+    default=1_000_000,
+    show_default=True,
+    help="Give up after this many.",
+)
+@options.json_option()
+def command(instance: str, delta: float, rule: str, threshold: str, seed: int, max_pulls: int, as_json: bool) -> None:
+    """Simulate one run on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
+    policy = Policy(sampling_rule(rule), GLR(threshold))
+    world = find_instance(instance)
+    with screen.Watch(policy.sampling.name) as watch:
+        trial = run_trial(world, policy, delta, seed=seed, max_pulls=max_pulls, watch=watch)
+    if as_json:
+        click.echo(json.dumps(_as_json(world, policy, trial, seed), indent=2))
+    else:
+        _report(world, policy, trial, delta)
+    if trial.interrupted:
+        raise click.Abort
+
+
+def _bound(world: Instance, log_inv_delta: float) -> float | None:
+    """Give the lower bound on samples, or None where a tie makes it infinite."""
+    try:
+        return lower_bound(world).samples(log_inv_delta=log_inv_delta)
+    except TieError:
+        return None
+
+
+def _as_json(world: Instance, policy: Policy, trial: Trial, seed: int) -> dict[str, object]:
+    return {
+        "rule": policy.sampling.name,
+        "threshold": policy.stopping.name,
+        "seed": seed,
+        **screen.verdict_json(trial.verdict),
+        "correct": trial.correct,
+        "pulls_per_arm": dict(zip(world.arms, trial.pulls.tolist(), strict=True)),
+        "lower_bound": _bound(world, trial.verdict.log_inv_delta),
+    }
+
+
+def _report(world: Instance, policy: Policy, trial: Trial, delta: float) -> None:
+    verdict = trial.verdict
+    screen.out.print(screen.verdict_table(verdict))
+    screen.say()
+    ending = "stopped" if verdict.stopped else "interrupted" if trial.interrupted else "gave up, undecided,"
+    screen.say(f"{ending} after {verdict.pulls:,} pulls with {policy.sampling.name}, delta = {delta:g}")
+    bound = _bound(world, verdict.log_inv_delta)
+    if bound is not None:
+        screen.say(f"lower bound on the mean of any rule: {bound:,.0f} pulls")
+    screen.say(f"every recommended arm is {'right' if trial.correct else 'NOT right'} (the true means are known here)")
+    screen.say(certification(policy.stopping))
+
+
+def certification(stopping: GLR) -> str:
+    """Say whether delta is proven."""
+    if stopping.certified:
+        return f"threshold {stopping.name}: certified, the error probability is proven to be at most delta"
+    return f"threshold {stopping.name}: not certified, its error probability can exceed delta"

@@ -1,0 +1,111 @@
+"""What a run looks like on the terminal: bars of evidence, tables of verdicts. Data to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from mobai.policy import Session, Verdict
+
+out = Console()
+err = Console(stderr=True)
+
+
+def say(text: str = "") -> None:
+    """Print a line as it is, however wide the terminal."""
+    out.print(text, soft_wrap=True, highlight=False)
+
+
+def plain_table(*columns: str) -> Table:
+    """Start a table with few lines; columns named with a leading ``>`` are aligned right."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
+    return table
+
+
+def verdict_table(verdict: Verdict) -> Table:
+    """One line an objective: the answer, when it was decided, and the evidence."""
+    table = plain_table("objective", "best arm", ">decided at pull", ">evidence", ">needed")
+    for m, objective in enumerate(verdict.problem.objectives):
+        decision = verdict.decisions[m]
+        table.add_row(
+            objective.name + (" (less is better)" if objective.direction == "min" else ""),
+            Text(verdict.answers[m], style="green" if decision else "yellow"),
+            f"{decision.pull:,}" if decision else "not yet",
+            f"{verdict.evidence[m]:.2f}",
+            f"{verdict.threshold[m]:.2f}",
+        )
+    return table
+
+
+def bar(share: float, width: int = 28) -> Text:
+    """Draw a share of one as a bar of characters, with eighths for the last one."""
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    return Text("█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip(), style="cyan")
+
+
+class Watch:
+    """Draws the evidence per objective while a trial runs; use as a context manager and as ``watch=``."""
+
+    def __init__(self, title: str) -> None:
+        self._title, self._next = title, 0.0
+        self._live = Live(console=err, refresh_per_second=10, transient=True)
+
+    def __enter__(self) -> Watch:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def __call__(self, session: Session, verdict: Verdict) -> None:
+        """Redraw, at most ten times a second."""
+        if err.is_terminal and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.1
+            self._live.update(self._picture(session, verdict))
+
+    def _picture(self, session: Session, verdict: Verdict) -> RenderableType:
+        table = plain_table("objective", "leader", "evidence", "")
+        for m, name in enumerate(verdict.problem.objective_names):
+            done = verdict.decisions[m]
+            share = 1.0 if done else max(0.0, float(verdict.evidence[m] / verdict.threshold[m]))
+            state = Text(f"decided at pull {done.pull:,}", style="green") if done else Text(f"{share:4.0%}")
+            table.add_row(name, verdict.answers[m], ProgressBar(1.0, min(share, 1.0), width=30), state)
+        counts = session.tally.asked
+        shares = plain_table("arm", "share of pulls", ">pulls")
+        for arm, count in zip(verdict.problem.arms[:12], counts[:12].tolist(), strict=True):
+            shares.add_row(arm, bar(count / max(1, verdict.pulls)), f"{count:,}")
+        return Group(Text(f"{self._title}: pull {verdict.pulls:,}", style="bold"), table, Text(), shares)
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """Give a verdict as plain data, ready for JSON."""
+    objectives = [
+        {
+            "objective": objective.name,
+            "direction": objective.direction,
+            "arm": verdict.answers[m],
+            "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
+            "evidence": float(verdict.evidence[m]),
+            "threshold": float(verdict.threshold[m]),
+        }
+        for m, objective in enumerate(verdict.problem.objectives)
+    ]
+    return {
+        "stopped": verdict.stopped,
+        "stopped_at": verdict.stopped_at,
+        "pulls": verdict.pulls,
+        "log_inv_delta": verdict.log_inv_delta,
+        "certified": verdict.certified,
+        "objectives": objectives,
+    }

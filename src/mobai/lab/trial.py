@@ -1,0 +1,71 @@
+"""One simulated run of a policy on an instance, pull by pull."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mobai.errors import InputError
+from mobai.lab.environment import Environment
+from mobai.lab.seeds import stream
+from mobai.policy import Policy, Session, Verdict
+from mobai.problem import Instance, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """How a run ended.
+
+    Attributes
+    ----------
+    verdict
+        Where the experiment stood at the end.
+    pulls
+        How often each arm was pulled. Shape (K,).
+    correct
+        Whether every recommended arm is a best arm of its objective.
+    interrupted
+        Whether Ctrl-C ended it early.
+    """
+
+    verdict: Verdict
+    pulls: IntArray
+    correct: bool
+    interrupted: bool = False
+
+
+def run_trial(
+    instance: Instance,
+    policy: Policy,
+    delta: float,
+    *,
+    seed: int = 0,
+    max_pulls: int = 1_000_000,
+    watch: Callable[[Session, Verdict], None] | None = None,
+) -> Trial:
+    """Run a policy until every objective is decided at ``delta``, or ``max_pulls`` is reached.
+
+    ``watch`` is called after every pull; Ctrl-C ends the run with what it has. The noise and the rule's own choices
+    come from separate streams of the seed.
+    """
+    if max_pulls < 1:
+        raise InputError(f"max_pulls must be at least 1, not {max_pulls!r}")
+    session = policy.start(instance.problem, stream(seed, "rule"))
+    world = Environment(instance, stream(seed, "noise"))
+    verdict = session.verdict(delta)
+    interrupted = False
+    try:
+        while not verdict.stopped and verdict.pulls < max_pulls:
+            arm = session.ask()
+            session.tell(arm, world.pull(arm))
+            verdict = session.verdict(delta)
+            if watch is not None:
+                watch(session, verdict)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Trial(verdict, session.tally.asked.copy(), is_correct(instance, verdict), interrupted)
+
+
+def is_correct(instance: Instance, verdict: Verdict) -> bool:
+    """Check every recommendation against the true means; any of several tied best arms is right."""
+    return all(instance.gaps[arm, m] == 0 for m, arm in enumerate(verdict.recommended))

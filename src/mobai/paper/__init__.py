@@ -1,0 +1,1 @@
+"""The paper's instances (tables and figures will join them)."""

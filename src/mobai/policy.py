@@ -1,0 +1,174 @@
+"""A policy = a sampling rule + a stopping rule + the recommendation: ask, tell, verdict.
+
+The same object runs simulations and live experiments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.errors import InputError
+from mobai.problem import FloatArray, Problem, Tally
+from mobai.problem.problem import frozen, numbers
+from mobai.rules.sampling.base import SamplingRule
+from mobai.rules.sampling.top_two import TopTwo
+from mobai.rules.stopping import GLR, Decision, Ladder
+from mobai.theory.confidence import resolve_log_inv_delta
+
+Seed = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How to choose arms and when to stop.
+
+    Examples
+    --------
+    >>> problem = Problem(arms=["A", "B"], objectives=["clicks", "latency:min"])
+    >>> session = Policy().start(problem, seed=1)
+    >>> for _ in range(40):
+    ...     arm = session.ask()
+    ...     session.tell(arm, [1.0, 30.0] if arm == 0 else [3.0, 10.0])
+    >>> verdict = session.verdict(delta=0.05)
+    >>> verdict.stopped, verdict.answers
+    (True, ('B', 'B'))
+    """
+
+    sampling: SamplingRule = field(default_factory=TopTwo)
+    stopping: GLR = field(default_factory=GLR)
+
+    def start(self, problem: Problem, seed: Seed = None) -> Session:
+        """Begin an experiment; the seed fixes every random choice of the sampling rule."""
+        return Session(self, problem, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Where an experiment stands at one error probability.
+
+    Attributes
+    ----------
+    problem
+        The arms and objectives it speaks of.
+    log_inv_delta
+        log(1/delta).
+    leaders
+        The empirical best arm of every objective now (the first arm as long as nothing was told). Shape (M,).
+    decisions
+        Per objective: the arm decided on and the pull at which it was, or None.
+    evidence, threshold
+        Per objective: what the data say, and what delta demands, in nats. An objective is decided the first time its
+        evidence exceeds its threshold; later evidence may fall without undoing that.
+    pulls
+        How many pulls have been answered.
+    certified
+        Whether the threshold is proven to keep the error probability below delta.
+    """
+
+    problem: Problem
+    log_inv_delta: float
+    leaders: tuple[int, ...]
+    decisions: tuple[Decision | None, ...]
+    evidence: FloatArray
+    threshold: FloatArray
+    pulls: int
+    certified: bool
+
+    @property
+    def delta(self) -> float:
+        """The error probability (0.0 where it is too small for a double)."""
+        return math.exp(-self.log_inv_delta)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether every objective has been decided."""
+        return all(decision is not None for decision in self.decisions)
+
+    @property
+    def stopped_at(self) -> int | None:
+        """The pull at which the last objective was decided, or None."""
+        pulls = [decision.pull for decision in self.decisions if decision is not None]
+        return max(pulls) if self.stopped else None
+
+    @property
+    def recommended(self) -> tuple[int, ...]:
+        """The index of the arm to use for every objective: the decided one, else the leader."""
+        return tuple(
+            leader if decision is None else decision.arm
+            for leader, decision in zip(self.leaders, self.decisions, strict=True)
+        )
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The names of the recommended arms."""
+        return tuple(self.problem.arms[arm] for arm in self.recommended)
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        state = f"stopped at pull {self.stopped_at:,}" if self.stopped else f"not stopped after {self.pulls:,} pulls"
+        lines = [f"{state}, log(1/delta) = {self.log_inv_delta:.4g}" + ("" if self.certified else ", not certified")]
+        for m, name in enumerate(self.problem.objective_names):
+            decision = self.decisions[m]
+            fact = f"decided at pull {decision.pull:,}" if decision else "leading, not decided"
+            lines.append(
+                f"  {name}: {self.answers[m]} ({fact}; {self.evidence[m]:.2f} of {self.threshold[m]:.2f} nats)"
+            )
+        return "\n".join(lines)
+
+
+class Session:
+    """One experiment under way. Made by :meth:`Policy.start`."""
+
+    def __init__(self, policy: Policy, problem: Problem, rng: np.random.Generator) -> None:
+        self.policy, self.problem = policy, problem
+        self.tally = Tally(problem)
+        self._rng = rng
+        self._memory = policy.sampling.init(problem)
+        self._ladder = Ladder(problem.shape[1], sticky=policy.stopping.sticky)
+        self._told: FloatArray = np.zeros(problem.shape[0])
+        self._look()
+
+    def ask(self) -> int:
+        """Give the arm to pull next. Several asks may be open at once."""
+        arm, self._memory = self.policy.sampling.choose(self.problem, self._memory, self.tally, self._rng)
+        self.tally.ask(arm)
+        return arm
+
+    def tell(self, arm: int, rewards: npt.ArrayLike) -> None:
+        """Report the rewards of an arm that was asked for, one number per objective, in any order of answers."""
+        arm = self.problem.arm_index(arm)
+        values = numbers(rewards, "rewards")
+        if values.shape != (self.problem.shape[1],):
+            raise InputError(
+                f"rewards must be {self.problem.shape[1]} numbers, one per objective, not of shape {values.shape}"
+            )
+        if self._told[arm] >= self.tally.asked[arm]:
+            raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no open ask to tell the rewards of")
+        self._told[arm] += 1
+        self.tally.tell(arm, values * self.problem.signs)
+        self._look()
+
+    def verdict(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Verdict:
+        """Say where the experiment stands at this error probability; any delta may be asked for at any time."""
+        x = resolve_log_inv_delta(delta, log_inv_delta)
+        level = self.policy.stopping.level(self.problem, x)
+        return Verdict(
+            problem=self.problem,
+            log_inv_delta=x,
+            leaders=tuple(self._statistic.leaders.tolist()),
+            decisions=self._ladder.decisions(level),
+            evidence=frozen(self._evidence),
+            threshold=frozen(np.full(self.problem.shape[1], level)),
+            pulls=self.tally.told,
+            certified=self.policy.stopping.certified,
+        )
+
+    def _look(self) -> None:
+        """Weigh the evidence after every answer, so that no crossing of any level is missed."""
+        self._statistic, self._evidence = self.policy.stopping.evidence(self.problem, self.tally)
+        self._ladder.climb(self.tally.told, self._evidence, self._statistic.leaders)

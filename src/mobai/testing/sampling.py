@@ -1,0 +1,93 @@
+"""The conformance suite of sampling rules."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from mobai.policy import Policy, Session
+from mobai.problem import Problem
+from mobai.rules.sampling.base import SamplingRule
+
+
+def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
+    """Run a rule through what every sampling rule must satisfy; raises AssertionError with the reason otherwise.
+
+    It opens with every arm once in order; asks only for arms that exist; is a function of problem, memory, tally
+    and random generator alone and leaves all but the generator unchanged; keeps going with answers outstanding,
+    with every reward equal, and with two arms or one objective.
+    """
+    assert isinstance(rule, SamplingRule), f"{rule!r} needs name, init and choose"
+    for shape in ((2, 1), (3, 2), (4, 6)):
+        problem = Problem(*shape)
+        _opens_with_every_arm(rule, problem)
+        _repeats_itself(rule, problem, pulls)
+        _leaves_its_inputs_alone(rule, problem)
+        _bears_delays(rule, problem, pulls)
+        _bears_ties(rule, problem, pulls)
+
+
+def _noise(problem: Problem) -> np.random.Generator:
+    return np.random.default_rng([7, *problem.shape])
+
+
+def _drive(session: Session, pulls: int, noise: np.random.Generator) -> list[int]:
+    arms = []
+    for _ in range(pulls):
+        arm = session.ask()
+        session.tell(arm, noise.standard_normal(session.problem.shape[1]) + arm)
+        arms.append(arm)
+    return arms
+
+
+def _opens_with_every_arm(rule: SamplingRule, problem: Problem) -> None:
+    arms = _drive(Policy(rule).start(problem, seed=1), problem.shape[0], _noise(problem))
+    assert arms == list(range(problem.shape[0])), f"{rule.name} must first ask for every arm once in order, not {arms}"
+
+
+def _repeats_itself(rule: SamplingRule, problem: Problem, pulls: int) -> None:
+    runs = [_drive(Policy(rule).start(problem, seed=1), pulls, _noise(problem)) for _ in range(2)]
+    assert runs[0] == runs[1], f"{rule.name} must choose the same arms from the same seed and rewards"
+    assert set(runs[0]) <= set(range(problem.shape[0])), f"{rule.name} asked for an arm that does not exist"
+    assert all(isinstance(arm, int) for arm in runs[0]), f"{rule.name} must give a plain int"
+
+
+def _leaves_its_inputs_alone(rule: SamplingRule, problem: Problem) -> None:
+    session = Policy(rule).start(problem, seed=1)
+    _drive(session, 3 * problem.shape[0], _noise(problem))
+    memory, tally = rule.init(problem), session.tally
+    _, memory = rule.choose(problem, memory, tally, np.random.default_rng(1))
+    before = copy.deepcopy((memory, vars(tally)))
+    rule.choose(problem, memory, tally, np.random.default_rng(1))
+    same = _same(before[0], memory) and _same(before[1], vars(tally))
+    assert same, f"{rule.name} must not change its memory or the tally in place"
+
+
+def _same(one: object, two: object) -> bool:
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(_same(one[key], two[key]) for key in one)
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        return len(one) == len(two) and all(map(_same, one, two))
+    return bool(np.array_equal(np.asarray(one), np.asarray(two)))
+
+
+def _bears_delays(rule: SamplingRule, problem: Problem, pulls: int) -> None:
+    """Answers come in late, out of order, and the last ones never."""
+    session, noise = Policy(rule).start(problem, seed=2), _noise(problem)
+    open_asks: list[int] = []
+    for step in range(pulls):
+        open_asks.append(session.ask())
+        if step >= 7:
+            arm = open_asks.pop(step % len(open_asks))
+            session.tell(arm, noise.standard_normal(problem.shape[1]))
+    assert session.tally.asked.sum() == pulls, f"{rule.name} lost count with answers outstanding"
+    told = np.bincount(open_asks, minlength=problem.shape[0]) + session.tally.pulls[:, 0]
+    assert (told == session.tally.asked).all(), f"{rule.name} miscounted with answers outstanding"
+
+
+def _bears_ties(rule: SamplingRule, problem: Problem, pulls: int) -> None:
+    session = Policy(rule).start(problem, seed=3)
+    for _ in range(pulls):
+        session.tell(session.ask(), np.ones(problem.shape[1]))
+    assert session.tally.told == pulls, f"{rule.name} must go on when all rewards are equal"
