@@ -3,7 +3,7 @@
 >>> import mobai
 >>> ads = mobai.Instance([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], arms=["A", "B", "C"], objectives=["ctr", "margin"])
 >>> round(mobai.lower_bound(ads).samples(delta=0.05))
-179
+193
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ class Pairs:
         best, objectives = instance.best_arms, np.arange(instance.shape[1])
         sd_best = instance.sd[best, objectives]
         rival = rivals(best, instance.shape[0])
-        standardised = instance.gaps[rival] / np.hypot(instance.sd, sd_best)[rival]
+        with np.errstate(over="ignore"):
+            standardised = instance.gaps[rival] / np.hypot(instance.sd, sd_best)[rival]
         unit = float(standardised.min())
         if unit < _SMALLEST_STANDARDISED_GAP or not np.isfinite(standardised).all():
             raise InputError(

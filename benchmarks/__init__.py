@@ -1,0 +1,1 @@
+"""Speed, measured against named peers in the same run: ``make bench``."""

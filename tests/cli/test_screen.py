@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from mobai import Policy
+from mobai.cli import screen
+from mobai.lab.trial import run_trial
+from mobai.paper.instances import ads
+
+
+@pytest.mark.parametrize(("share", "picture"), [(0, ""), (1, "████"), (0.5, "██"), (0.3, "█▎"), (7, "████"), (-1, "")])
+def test_bar(share: float, picture: str) -> None:
+    assert screen.bar(share, width=4).plain == picture
+
+
+def test_watch_draws_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = io.StringIO()
+    monkeypatch.setattr(screen, "err", Console(file=paper, force_terminal=True, width=100))
+    with screen.Watch("top-two") as watch:
+        trial = run_trial(ads(), Policy(), 0.05, max_pulls=400, watch=watch)
+        watch._next = 0.0
+        session = Policy().start(ads().problem)
+        watch(session, trial.verdict)
+    drawn = paper.getvalue()
+    for word in ("top-two: pull 400", "clicks", "share of pulls", "quiz", "%"):
+        assert word in drawn
+
+
+def test_watch_is_silent_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = io.StringIO()
+    monkeypatch.setattr(screen, "err", Console(file=paper))
+    with screen.Watch("top-two") as watch:
+        run_trial(ads(), Policy(), 0.05, max_pulls=50, watch=watch)
+    assert "clicks" not in paper.getvalue()

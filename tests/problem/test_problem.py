@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mobai import InputError, Objective, Problem
+
+
+def test_counts_and_names() -> None:
+    problem = Problem(3, [Objective("a"), "b:min"], sd=[1, 2])
+    assert problem.arms == ("arm 0", "arm 1", "arm 2")
+    assert problem.objective_names == ("a", "b")
+    assert problem.signs.tolist() == [1, -1]
+    assert problem.sd.tolist() == [[1, 2]] * 3
+    assert "b:min" in repr(problem)
+
+
+def test_equality() -> None:
+    assert Problem(2, 1) == Problem(2, 1)
+    assert Problem(2, 1) != Problem(2, 1, sd=2)
+    assert Problem(2, 1) != Problem(["a", "b"], 1)
+    assert Problem(2, 1) != "problem"
+
+
+def test_arrays_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        Problem(2, 1).sd[0, 0] = 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1, 1), "arms: at least two"),
+        ((["a", "a"], 1), "arms: names must be distinct, found 'a'"),
+        ((["a", ""], 1), "arms: every name must be a non-empty string"),
+        ((2, 0), "objectives: at least one"),
+        ((2, ["x", "x:min"]), "objectives: names must be distinct, found 'x'"),
+        ((2, 2, [1, 2, 3]), r"sd must be one number, 2 numbers .* not of shape \(3,\)"),
+        ((2, 2, 0), "sd must be positive"),
+        ((2, 2, np.nan), "sd must be finite"),
+        ((2, 2, "wide"), "sd must be numbers"),
+    ],
+)
+def test_bad_input(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Problem(*arguments)
+
+
+@pytest.mark.parametrize("arm", [-1, 2, True, 1.0, "a"])
+def test_bad_arm(arm: Any) -> None:
+    with pytest.raises(InputError, match="arm must be an integer from 0 to 1"):
+        Problem(2, 1).arm_index(arm)

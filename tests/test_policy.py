@@ -1,0 +1,182 @@
+"""The invariants of ask, tell, verdict."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mobai import GLR, InputError, Instance, Policy, Problem, TopTwo, Uniform, Verdict
+from mobai.lab.environment import Environment
+from mobai.lab.seeds import stream
+from mobai.policy import Session
+from mobai.theory.thresholds import THRESHOLDS
+
+WORLD = Instance([[2.0, 0.0, 0.4], [0.0, 2.2, 0.5], [0.5, 0.5, 2.3]])
+
+
+def driven(policy: Policy, pulls: int) -> Session:
+    """A session that has seen some pulls."""
+    session, environment = policy.start(WORLD.problem, seed=3), Environment(WORLD, stream(3, "noise"))
+    for _ in range(pulls):
+        arm = session.ask()
+        session.tell(arm, environment.pull(arm))
+    return session
+
+
+def facts(verdict: Verdict) -> tuple[Any, ...]:
+    return verdict.decisions, verdict.stopped, verdict.stopped_at, verdict.recommended
+
+
+@pytest.mark.parametrize("name", THRESHOLDS)
+def test_one_trajectory_answers_every_delta(name: str) -> None:
+    """Asking once at the end, or after every pull, or for other deltas in between: the decisions are the same."""
+    policy = Policy(Uniform(), GLR(name))
+    levels = [0.5, 2.0, 5.0, 20.0]
+    late = driven(policy, 400)
+    early = policy.start(WORLD.problem, seed=3)
+    environment = Environment(WORLD, stream(3, "noise"))
+    firsts: dict[float, int | None] = dict.fromkeys(levels)
+    for t in range(1, 401):
+        arm = early.ask()
+        early.tell(arm, environment.pull(arm))
+        for x in levels:
+            if firsts[x] is None and early.verdict(log_inv_delta=x).stopped:
+                firsts[x] = t
+    for x in levels:
+        assert facts(late.verdict(log_inv_delta=x)) == facts(early.verdict(log_inv_delta=x))
+        assert late.verdict(log_inv_delta=x).stopped_at == firsts[x]
+    if name != "theory":
+        assert firsts[0.5] is not None
+
+
+@pytest.mark.parametrize("name", ["mixture", "kaufmann_koolen"])
+def test_decisions_stick(name: str) -> None:
+    problem = Problem(2, 2)
+    session = Policy(Uniform(), GLR(name)).start(problem)
+    for _ in range(60):
+        arm = session.ask()
+        session.tell(arm, [arm * 2.0, 0.0])
+    first = session.verdict(0.1)
+    assert first.decisions[0] is not None
+    assert first.decisions[1] is None
+    for _ in range(400):
+        arm = session.ask()
+        session.tell(arm, [-arm * 4.0, 0.0])
+    later = session.verdict(0.1)
+    assert later.leaders[0] == 0
+    assert later.recommended[0] == 1
+    assert later.decisions == first.decisions
+
+
+def test_all_at_once_names_one_time() -> None:
+    verdict = driven(Policy(TopTwo(), GLR("empirical")), 600).verdict(0.1)
+    assert verdict.stopped
+    assert len({decision.pull for decision in verdict.decisions if decision}) == 1
+    assert not verdict.certified
+    assert "not certified" in str(verdict)
+
+
+def test_smaller_delta_stops_later() -> None:
+    session = driven(Policy(), 800)
+    stops = [session.verdict(delta).stopped_at for delta in (0.5, 0.1, 1e-3, 1e-6)]
+    assert None not in stops
+    assert stops == sorted(stops)  # type: ignore[type-var]
+    assert session.verdict(math.exp(-700)).stopped is False
+
+
+def test_verdict_reads_well() -> None:
+    text = str(driven(Policy(), 30).verdict(1e-9))
+    assert text.startswith("not stopped after 30 pulls, log(1/delta) = 20.72")
+    assert "objective 2: arm 2 (leading, not decided; " in text
+    done = driven(Policy(), 400).verdict(0.1)
+    assert str(done).startswith(f"stopped at pull {done.stopped_at}")
+    assert done.delta == pytest.approx(0.1)
+    assert done.answers == ("arm 0", "arm 1", "arm 2")
+
+
+def test_before_the_first_answer() -> None:
+    session = Policy().start(WORLD.problem, seed=0)
+    verdict = session.verdict(0.05)
+    assert (verdict.stopped, verdict.pulls, verdict.stopped_at) == (False, 0, None)
+    assert np.isfinite(verdict.evidence).all()
+    session.ask()
+    assert session.verdict(0.05).pulls == 0
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_delays_and_losses_never_miscount(seed: int) -> None:
+    """Answers in any order, some never: only existing arms are asked for, no reward counts twice."""
+    rng = np.random.default_rng(seed)
+    session = Policy().start(WORLD.problem, seed=seed)
+    open_asks: list[int] = []
+    for _ in range(80):
+        open_asks.append(session.ask())
+        while open_asks and rng.random() < 0.45:
+            session.tell(open_asks.pop(rng.integers(len(open_asks))), rng.normal(size=3))
+    assert session.tally.asked.sum() == 80
+    assert session.tally.told == 80 - len(open_asks)
+    assert (session.tally.pulls.sum(axis=0) == session.tally.told).all()
+
+
+@pytest.mark.parametrize(
+    ("arm", "rewards", "message"),
+    [
+        (3, [1, 2, 3], "arm must be an integer from 0 to 2"),
+        (0, [1, 2], r"rewards must be 3 numbers, one per objective, not of shape \(2,\)"),
+        (0, [1, 2, np.nan], "rewards must be finite"),
+        (0, [1, 2, None], "rewards must be"),
+        (1, [1, 2, 3], r"arm 1 \(arm 1\) has no open ask"),
+    ],
+)
+def test_bad_reports_change_nothing(arm: int, rewards: Any, message: str) -> None:
+    session = Policy().start(WORLD.problem, seed=0)
+    assert session.ask() == 0
+    with pytest.raises(InputError, match=message):
+        session.tell(arm, rewards)
+    assert session.tally.told == 0
+    session.tell(0, [1, 2, 3])
+    with pytest.raises(InputError, match="no open ask"):
+        session.tell(0, [1, 2, 3])
+
+
+@pytest.mark.parametrize("rule", [Uniform(), TopTwo()])
+def test_units_and_directions_do_not_matter(rule: Any) -> None:
+    """Shifting, rescaling and mirroring one objective with its noise leaves every choice and decision alone."""
+    moved = Instance(
+        WORLD.means * [1, -4, 1] + [0, 9, 0], sd=[1, 4, 1], objectives=["objective 0", "objective 1:min", "objective 2"]
+    )
+    one, two = driven(Policy(rule), 300), Policy(rule).start(moved.problem, seed=3)
+    environment = Environment(WORLD, stream(3, "noise"))
+    for _ in range(300):
+        arm = two.ask()
+        two.tell(arm, environment.pull(arm) * [1, -4, 1] + [0, 9, 0])
+    assert (one.tally.asked == two.tally.asked).all()
+    assert one.verdict(0.05).decisions == two.verdict(0.05).decisions
+    assert two.verdict(0.05).evidence == pytest.approx(one.verdict(0.05).evidence, rel=1e-9)
+
+
+def test_permuting_arms_and_objectives_permutes_the_verdict() -> None:
+    """Same rewards, other names: fed by hand, because a rule's order of play is its own."""
+    rng, arms, objectives = np.random.default_rng(0), [2, 0, 1], [1, 2, 0]
+    rewards = WORLD.means + rng.normal(size=(200, 3, 3))
+    one, two = Policy(Uniform()).start(WORLD.problem), Policy(Uniform()).start(WORLD.problem)
+    for table in rewards:
+        for i in range(3):
+            one.tell(one.ask(), table[i])
+        order = [two.ask() for _ in range(3)]
+        for position in np.argsort(arms):
+            two.tell(order[position], table[arms[position]][objectives])
+    a, b = one.verdict(0.05), two.verdict(0.05)
+    assert b.evidence == pytest.approx(a.evidence[objectives], rel=1e-9)
+    assert [arms[arm] for arm in b.leaders] == [a.leaders[m] for m in objectives]
+    assert [d and d.pull for d in b.decisions] == [a.decisions[m] and a.decisions[m].pull for m in objectives]  # type: ignore[union-attr]
+
+
+def test_the_seed_fixes_the_choices() -> None:
+    one, two = (driven(Policy(), 200).tally.asked for _ in range(2))
+    assert (one == two).all()

@@ -1,0 +1,74 @@
+"""The conformance suite must catch rules that break its promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mobai.problem import Problem, Tally
+from mobai.rules.sampling.base import opening
+from mobai.testing import check_sampling_rule
+
+
+class Good:
+    """A correct rule outside the catalogue, to spoil in one way at a time."""
+
+    name = "good"
+
+    def init(self, problem: Problem) -> Any:
+        return np.zeros(problem.shape[0])
+
+    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
+        first = opening(tally)
+        arm = int(rng.integers(problem.shape[0])) if first is None else first
+        return arm, memory + np.eye(problem.shape[0])[arm]
+
+
+def test_a_third_party_rule_passes() -> None:
+    check_sampling_rule(Good())
+
+
+class Backwards(Good):
+    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
+        return int(problem.shape[0] - 1 - tally.asked[::-1].argmin()), memory
+
+
+class Unseeded(Good):
+    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
+        return super().choose(problem, memory, tally, np.random.default_rng())
+
+
+class ChangesMemory(Good):
+    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
+        memory += 1
+        return super().choose(problem, memory, tally, rng)
+
+
+class ChangesTally(Good):
+    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
+        tally.sums += 1e-9
+        return super().choose(problem, memory, tally, rng)
+
+
+class NumpyInt(Good):
+    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
+        arm, memory = super().choose(problem, memory, tally, rng)
+        return np.int64(arm), memory  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (Backwards(), "must first ask for every arm once in order"),
+        (Unseeded(), "same arms from the same seed"),
+        (ChangesMemory(), "must not change its memory or the tally"),
+        (ChangesTally(), "must not change its memory or the tally"),
+        (NumpyInt(), "must give a plain int"),
+        ("no rule", "needs name, init and choose"),
+    ],
+)
+def test_broken_rules_are_caught(rule: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_sampling_rule(rule)
