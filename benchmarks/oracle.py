@@ -13,7 +13,7 @@ import numpy as np
 from mobai import Instance, lower_bound
 from mobai.paper.instances import snw, synthetic
 
-CASES = {
+CASES: dict[str, Callable[[], Instance]] = {
     "(20, 10) synthetic": lambda: synthetic(seed=0),
     "(206, 2) snw": snw,
     "(1000, 5) normal": lambda: Instance(np.random.default_rng(0).normal(size=(1000, 5))),
