@@ -23,9 +23,8 @@ def main(delta: float = 0.05, trials: int = 30) -> None:
         forecast = forecast_samples(instance, bound.weights, -math.log(delta))
         runs = [run_trial(instance, Policy(TopTwo()), delta, seed=seed).verdict.pulls for seed in range(trials)]
         mean, half = np.mean(runs), 1.96 * np.std(runs, ddof=1) / math.sqrt(trials)
-        print(
-            f"| {name} | {bound.samples(delta):,.0f} | {forecast:,.0f} | {mean:,.0f} ± {half:,.0f} | {mean / forecast:.2f} |"
-        )
+        line = f"| {name} | {bound.samples(delta):,.0f} | {forecast:,.0f} | {mean:,.0f} ± {half:,.0f} |"
+        print(f"{line} {mean / forecast:.2f} |")
 
 
 if __name__ == "__main__":
