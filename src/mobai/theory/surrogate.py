@@ -1,11 +1,12 @@
 """The surrogate linear program of MO-BAI (paper, eq. def_s_t), solved exactly.
 
-Every pair's rate is homogeneous of degree one in the weights, so its linearisation at ``w`` is ``a s_i + b s_b``
-with the partial derivatives ``a, b`` at ``w``, and the program reads::
+Every pair's rate is homogeneous of degree one in the weights, so its linearisation at ``w`` is ``a s_i + b s_b`` with
+the partial derivatives ``a, b`` at ``w``, and the program reads::
 
-    maximise  lam   subject to   a_im s_i + b_im s_b >= lam  for every pair,   s in Gamma_eta
+    maximise  v   subject to   a_im s_i + b_im s_b >= v  for every pair,   s in Gamma_eta
 
-a matrix game on a simplex with floors, two nonzeros a row.
+a matrix game on a simplex with floors, two nonzeros a row. A simplex method in the space of the best arms solves it
+(docs/surrogate.md); HiGHS is the reference in the tests, and the fallback should a certificate ever fail.
 """
 
 from __future__ import annotations
@@ -15,10 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mobai.errors import ConvergenceError, InputError
+from mobai.errors import InputError
+from mobai.kernels import surrogate as kernels
 from mobai.problem import FloatArray, Instance, IntArray
 from mobai.problem.problem import numbers
-from mobai.theory.pairs import floor_mass, rivals
+from mobai.theory.highs import solve_with_highs
+from mobai.theory.pairs import floor_mass
+
+_PROMISED_GAP = 1e-9
+_fallbacks = 0
+
+Bases = kernels.Memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +41,78 @@ class Surrogate:
         The smallest linearised rate it reaches.
     upper
         The value of a dual solution: no proportions reach more.
+    pivots
+        How many steps the simplex method took; 0 when an earlier basis was still optimal.
+    fallback
+        Whether HiGHS had to solve it (:func:`fallback_count` counts).
     """
 
     proportions: FloatArray
     value: float
     upper: float
+    pivots: int = 0
+    fallback: bool = False
 
     @property
     def gap(self) -> float:
         """The relative duality gap."""
         return max(0.0, (self.upper - self.value) / self.upper) if self.upper > 0 else 0.0
+
+
+class Plan:
+    """An instance to plan with, ready for many programs one after the other.
+
+    Parameters
+    ----------
+    gaps, sd
+        Gaps to the best arm, and standard deviations. Shape (K, M).
+    best
+        The best arm of every objective. Shape (M,).
+    mass
+        How much weight the floors reserve in total.
+    """
+
+    def __init__(self, gaps: FloatArray, sd: FloatArray, best: IntArray, mass: float) -> None:
+        self._arrays = (np.array(gaps.T, order="C"), np.array(sd.T, order="C") ** 2, best.astype(np.int64))
+        self._mass = mass
+
+    def has_leaders(self, best: IntArray) -> bool:
+        """Whether these are the best arms: then bases of this plan are good starts for the other one."""
+        return np.array_equal(self._arrays[2], best)
+
+    def no_bases(self) -> Bases:
+        """Give the memory to start with: nothing solved yet."""
+        objectives, arms = self._arrays[0].shape
+        return kernels.Memory(
+            own=np.full((2, arms), objectives, dtype=np.int64),
+            tight=np.zeros((2, min(arms, objectives) + 1), dtype=np.int64),
+            shares=np.zeros((2, arms)),
+            known=np.zeros(1, dtype=np.int64),
+        )
+
+    def solve(self, weights: FloatArray, bases: Bases) -> tuple[Surrogate, Bases]:
+        """Linearise at the weights and solve, from the better of the last two bases; gives the new ones, too."""
+        gaps, variance, best = self._arrays
+        known = kernels.Memory(bases.own.copy(), bases.tight.copy(), bases.shares.copy(), bases.known.copy())
+        floor = self._mass / len(weights)
+        value, upper, pivots = kernels.solve_surrogate(gaps, variance, best, weights, floor, known)
+        solution = Surrogate(known.shares[0].copy(), value, upper, pivots)
+        if solution.gap <= _PROMISED_GAP:
+            return solution, known
+        return self._fall_back(solution, weights), self.no_bases()
+
+    def _fall_back(self, failed: Surrogate, weights: FloatArray) -> Surrogate:
+        """Let HiGHS try; keep the better certified of the two."""
+        global _fallbacks  # noqa: PLW0603 - the count is the process's
+        _fallbacks += 1
+        proportions, value, upper = solve_with_highs(*self._arrays, weights, self._mass)
+        found = Surrogate(proportions, value, upper, failed.pivots, fallback=True)
+        return failed if failed.gap <= found.gap else found
+
+
+def fallback_count() -> int:
+    """Give how many programs this process had to hand to HiGHS. On the paper's instances: none."""
+    return _fallbacks
 
 
 def surrogate_proportions(instance: Instance, weights: npt.ArrayLike, eta: float = 0.1) -> Surrogate:
@@ -70,94 +140,5 @@ def surrogate_proportions(instance: Instance, weights: npt.ArrayLike, eta: float
         raise InputError(f"weights must be {instance.shape[0]} numbers, one per arm, not of shape {at.shape}")
     if (at < 0).any() or abs(at.sum() - 1) > 1e-6:
         raise InputError("weights must be nonnegative and sum to one")
-    return solve_surrogate(instance.gaps, instance.sd, instance.best_arms, at, floor_mass(eta))
-
-
-def solve_surrogate(gaps: FloatArray, sd: FloatArray, best: IntArray, weights: FloatArray, mass: float) -> Surrogate:
-    """Solve the program on checked arrays; ``mass`` is the weight that the floors reserve in total."""
-    rival = rivals(best, len(gaps))
-    tied = rival & (gaps == 0)
-    rows = tied if tied.any() else rival
-    at_rival, at_best = derivatives(np.where(tied, 1.0, gaps), sd, best, weights)
-    solution = _solve_highs(at_rival, at_best, best, rows, mass)
-    return Surrogate(solution.proportions, 0.0, 0.0) if tied.any() else solution
-
-
-def derivatives(gaps: FloatArray, sd: FloatArray, best: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Partial derivatives of every pair's rate in the rival's and in the best arm's weight. Shape (K, M) each.
-
-    ``a = D^2/2 v_i (w_b / (v_i w_b + v_b w_i))^2`` with variances v, and b alike with the roles exchanged.
-    """
-    variance = sd**2
-    variance_best = variance[best, np.arange(len(best))]
-    w_rival, w_best = np.broadcast_arrays(weights[:, None], weights[best])
-    nothing = (w_rival == 0) & (w_best == 0)
-    w_rival, w_best = np.where(nothing, 1.0, w_rival), np.where(nothing, 1.0, w_best)
-    norm = variance * w_best + variance_best * w_rival
-    half = gaps**2 / 2
-    return half * variance * (w_best / norm) ** 2, half * variance_best * (w_rival / norm) ** 2
-
-
-def certify(
-    proportions: FloatArray,
-    prices: FloatArray,
-    at_rival: FloatArray,
-    at_best: FloatArray,
-    best: IntArray,
-    rows: npt.NDArray[np.bool_],
-    mass: float,
-) -> Surrogate:
-    """Compute both sides of the duality from any proportions and any nonnegative prices on the pairs."""
-    floor = mass / len(proportions)
-    inside = np.maximum(proportions, floor)
-    inside = floor + (inside - floor) * ((1 - mass) / (inside - floor).sum())
-    value = (at_rival * inside[:, None] + at_best * inside[best])[rows].min()
-    shares = np.where(rows, prices, 0.0) / prices[rows].sum()
-    worth = (shares * at_rival).sum(axis=1)
-    np.add.at(worth, best, (shares * at_best).sum(axis=0))
-    upper = (1 - mass) * worth.max() + floor * worth.sum()
-    return Surrogate(inside, float(value), float(upper))
-
-
-def _solve_highs(
-    at_rival: FloatArray, at_best: FloatArray, best: IntArray, rows: npt.NDArray[np.bool_], mass: float
-) -> Surrogate:
-    """Hand the program to HiGHS (dual simplex), row by row scaled to coefficients of at most one."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
-
-    arms, objectives = np.nonzero(rows)
-    a, b, count = at_rival[rows], at_best[rows], len(arms)
-    unit = (a + b).min() / len(at_rival)
-    largest = np.maximum(np.maximum(a, b), unit)
-    columns = np.column_stack([arms, best[objectives], np.full(count, len(at_rival))])
-    entries = np.column_stack([-a, -b, np.full(count, unit)]) / largest[:, None]
-    matrix = csr_array((entries.ravel(), columns.ravel(), np.arange(0, 3 * count + 1, 3)))
-    total = np.append(np.ones(len(at_rival)), 0.0)
-    answer = linprog(
-        c=np.append(np.zeros(len(at_rival)), -1.0),
-        A_ub=matrix,
-        b_ub=np.zeros(count),
-        A_eq=total[None, :],
-        b_eq=[1.0],
-        bounds=[(mass / len(at_rival), None)] * len(at_rival) + [(0, None)],
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if answer.x is None:
-        raise ConvergenceError(f"HiGHS did not solve the surrogate program: {answer.message}")
-    prices = np.zeros_like(at_rival)
-    prices[rows] = np.maximum(-answer.ineqlin.marginals, 0) / largest
-    lifted = _lift(answer.x[:-1], unit * answer.x[-1], a, b, arms, best[objectives])
-    return certify(lifted, prices, at_rival, at_best, best, rows, mass)
-
-
-def _lift(
-    proportions: FloatArray, value: float, a: FloatArray, b: FloatArray, rival: IntArray, best: IntArray
-) -> FloatArray:
-    """Raise proportions until every row reaches the value: HiGHS drops coefficients and misses below 1e-9."""
-    missing = value - a * proportions[rival] - b * proportions[best]
-    short = missing > 0
-    rise = np.zeros_like(proportions)
-    np.maximum.at(rise, np.where(a >= b, rival, best)[short], (missing / np.maximum(a, b))[short])
-    return proportions + rise
+    plan = Plan(instance.gaps, instance.sd, instance.best_arms, floor_mass(eta))
+    return plan.solve(at, plan.no_bases())[0]

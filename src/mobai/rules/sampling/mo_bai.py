@@ -15,24 +15,18 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.problem import FloatArray, IntArray, Problem, Tally
+from mobai.problem import FloatArray, Problem, Tally
 from mobai.rules.sampling.base import opening
 from mobai.theory.pairs import floor_mass
-from mobai.theory.surrogate import solve_surrogate
-
-
-class Plan(NamedTuple):
-    """The empirical instance that the program is built on."""
-
-    gaps: FloatArray
-    best: IntArray
+from mobai.theory.surrogate import Bases, Plan
 
 
 class Memory(NamedTuple):
-    """What is carried from pull to pull."""
+    """What is carried from pull to pull: the buffer, the instance planned with, and where its programs ended."""
 
     buffer: FloatArray
     plan: Plan | None
+    bases: Bases | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ class MOBAI:
 
     def init(self, problem: Problem) -> Memory:
         """Start with an empty buffer and no plan."""
-        return Memory(np.zeros(problem.shape[0]), None)
+        return Memory(np.zeros(problem.shape[0]), None, None)
 
     def choose(
         self,
@@ -75,19 +69,23 @@ class MOBAI:
         if first is not None:
             return first, memory
         asked = int(tally.asked.sum())
-        plan = memory.plan
-        if plan is None or self.refresh == "every" or _is_power_of_two(asked + 1):
-            plan = _plan(tally.means)
-        weights = (tally.asked + memory.buffer) / asked
-        surrogate = solve_surrogate(plan.gaps, problem.sd, plan.best, weights, floor_mass(self.eta))
+        plan, bases = memory.plan, memory.bases
+        if plan is None or bases is None or self.refresh == "every" or _is_power_of_two(asked + 1):
+            plan, bases = self._plan(problem, tally, memory)
+        surrogate, bases = plan.solve((tally.asked + memory.buffer) / asked, bases)
         credit = memory.buffer + surrogate.proportions
         arm = int(credit.argmax())
         credit[arm] -= 1
-        return arm, Memory(credit, plan)
+        return arm, Memory(credit, plan, bases)
 
-
-def _plan(means: FloatArray) -> Plan:
-    return Plan(means.max(axis=0) - means, means.argmax(axis=0))
+    def _plan(self, problem: Problem, tally: Tally, memory: Memory) -> tuple[Plan, Bases]:
+        """Plan on the current means; with the same leaders the last bases are still good starts."""
+        means = tally.means
+        leaders = means.argmax(axis=0)
+        plan = Plan(means.max(axis=0) - means, problem.sd, leaders, floor_mass(self.eta))
+        if memory.plan is not None and memory.bases is not None and memory.plan.has_leaders(leaders):
+            return plan, memory.bases
+        return plan, plan.no_bases()
 
 
 def _is_power_of_two(t: int) -> bool:
