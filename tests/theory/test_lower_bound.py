@@ -162,8 +162,7 @@ def test_the_certificate_does_not_trust_the_solver(instance: Instance, seed: int
     weights = rng.dirichlet(np.ones(instance.shape[0])) * (1 - mass) + mass / instance.shape[0]
     prices = np.where(pairs.rival, rng.exponential(size=instance.shape), 0)
     floor_prices = rng.uniform(size=instance.shape[0])
-    nothing = np.zeros(0)
-    claim = oracle.certify(pairs, mass, oracle._Point(weights, prices, floor_prices, nothing, nothing))
+    claim = oracle.certify(pairs, mass, weights, prices, floor_prices)
     best = oracle.solve_oracle(pairs, mass)
     assert claim.lower <= best.upper
     assert claim.upper >= best.lower

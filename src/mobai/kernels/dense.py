@@ -1,16 +1,53 @@
-"""Small dense systems: LU with partial pivoting, solving with the matrix and with its transpose."""
+"""Small dense systems and plain loops over arrays.
+
+The loops are spelled out because whole-array expressions take numba several times longer to compile.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.compiled import kernel
+from mobai.kernels.compiled import fast_kernel, kernel
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
+
+
+@kernel
+def fill(target: Vector, value: float) -> None:
+    """Set every element of a vector."""
+    for i in range(len(target)):
+        target[i] = value
+
+
+@kernel
+def copy(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
+    """Copy a vector onto another one."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@fast_kernel
+def add_up(vector: Vector) -> float:
+    """The sum of a vector."""
+    result = 0.0
+    for i in range(len(vector)):
+        result += vector[i]
+    return result
+
+
+@fast_kernel
+def dot(one: Vector, two: Vector) -> float:
+    """The inner product of two vectors."""
+    result = 0.0
+    for i in range(len(one)):
+        result += one[i] * two[i]
+    return result
 
 
 @kernel
@@ -64,3 +101,17 @@ def solve_transposed(factors: Matrix, swaps: Integers, x: Vector) -> None:
             x[j] -= factors[k, j] * x[k]
     for k in range(size - 1, -1, -1):
         x[k], x[swaps[k]] = x[swaps[k]], x[k]
+
+
+@kernel
+def find_hubs(best: Integers, hub: Integers, place: Integers) -> int:
+    """Number the distinct best arms in the order of their first objective."""
+    count = 0
+    for i in range(len(place)):
+        place[i] = -1
+    for m in range(len(best)):
+        if place[best[m]] < 0:
+            place[best[m]] = count
+            count += 1
+        hub[m] = place[best[m]]
+    return count

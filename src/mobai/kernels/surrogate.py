@@ -16,7 +16,19 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.kernels.compiled import fast_kernel, kernel
-from mobai.kernels.dense import Flags, Integers, Matrix, Vector, factor, solve, solve_transposed
+from mobai.kernels.dense import (
+    Flags,
+    Integers,
+    Matrix,
+    Vector,
+    add_up,
+    copy,
+    factor,
+    fill,
+    find_hubs,
+    solve,
+    solve_transposed,
+)
 
 CERTIFIED = 1e-10
 PRICE_TOLERANCE = 1e-12
@@ -95,19 +107,6 @@ def slowest_of_all(a: Matrix, b: Matrix, best: Integers, shares: Vector) -> floa
 
 
 @kernel
-def find_hubs(best: Integers, hub: Integers, place: Integers) -> int:
-    """Number the distinct best arms in the order of their first objective."""
-    place[:] = -1
-    count = 0
-    for m in range(len(best)):
-        if place[best[m]] < 0:
-            place[best[m]] = count
-            count += 1
-        hub[m] = place[best[m]]
-    return count
-
-
-@kernel
 def hold(program: Program, lines: Lines, i: int, m: int) -> None:
     """Let arm i be held by its pair m, or by its floor (m = M)."""
     if m == len(program.best):
@@ -136,7 +135,7 @@ def gradient(program: Program, lines: Lines, pins: Vector, code: int, row: Vecto
     width = len(program.best) + 1
     n = len(row)
     total = len(lines.base) * width
-    row[:] = 0.0
+    fill(row, 0.0)
     if code > total:
         row[code - total - 1] = 1.0
         return -pins[code - total - 1]
@@ -144,7 +143,7 @@ def gradient(program: Program, lines: Lines, pins: Vector, code: int, row: Vecto
         for i in range(len(lines.base)):
             row[n - 1] -= lines.on_value[i]
             row[lines.link[i]] -= lines.on_hub[i]
-        return 1.0 - lines.base.sum()
+        return 1.0 - add_up(lines.base)
     i, m = code // width, code % width
     size = 1.0 if m == width - 1 else program.a[m, i]
     row[n - 1] += size * lines.on_value[i]
@@ -232,9 +231,12 @@ def first_blocking(
     width = objectives + 1
     climb = direction[len(direction) - 1]
     length, block, steepest = np.inf, -1, 0.0
-    growth = change.sum()
-    if member[arms * width] == 0 and growth > FALLS * np.abs(change).sum():
-        length, block = max(1.0 - shares.sum(), 0.0) / growth, arms * width
+    growth, size = 0.0, 0.0
+    for i in range(arms):
+        growth += change[i]
+        size += abs(change[i])
+    if member[arms * width] == 0 and growth > FALLS * size:
+        length, block = max(1.0 - add_up(shares), 0.0) / growth, arms * width
     for i in range(arms):
         if change[i] < 0.0 and member[i * width + objectives] == 0:
             size = abs(lines.on_value[i] * climb) + abs(lines.on_hub[i] * direction[lines.link[i]])
@@ -284,7 +286,7 @@ def pin_hubs(program: Program, own: Integers, tight: Integers, pins: Vector) -> 
             rate = program.a[m, i] * share + program.b[m, i] * pins[program.hub[m]]
             if rate < value:
                 value, binding = rate, total if free else i * (objectives + 1) + m
-    room = 1.0 - pins.sum()
+    room = 1.0 - add_up(pins)
     for _ in range(200):
         needed, slope = 0.0, 0.0
         for i in range(arms):
@@ -344,7 +346,7 @@ def simplex(
         evaluate(lines, z, 1.0, shares)
         if pivots == 0 and warm and not feasible(program, shares, z[n - 1]):
             return pivots
-        prices[:] = 0.0
+        fill(prices, 0.0)
         prices[n - 1] = -1.0
         solve_transposed(matrix, swaps, prices)
         leaving, is_own = choose_leaving(program, own, tight, prices)
@@ -354,7 +356,7 @@ def simplex(
             # The arm's own constraint is to leave: another tight one of the same arm takes its place first.
             exchange(program, lines, own, tight, leaving)
             continue
-        direction[:] = 0.0
+        fill(direction, 0.0)
         is_pin = tight[leaving] > arms * width
         direction[leaving] = -1.0 if is_pin and prices[leaving] > 0.0 else 1.0
         solve(matrix, swaps, direction)
@@ -392,11 +394,11 @@ def firmness(program: Program, i: int, m: int) -> float:
 @kernel
 def feasible(program: Program, shares: Vector, value: float) -> bool:
     """Whether the shares are above their floors and every pair reaches the value, up to rounding."""
-    return (
-        value > 0.0
-        and shares.min() >= program.floor - SLACK_TOLERANCE
-        and slowest_of_all(program.a, program.b, program.best, shares) >= value * (1.0 - SLACK_TOLERANCE)
-    )
+    for i in range(len(shares)):
+        if shares[i] < program.floor - SLACK_TOLERANCE:
+            return False
+    slowest_rate = slowest_of_all(program.a, program.b, program.best, shares)
+    return value > 0.0 and slowest_rate >= value * (1.0 - SLACK_TOLERANCE)
 
 
 @kernel
@@ -409,7 +411,7 @@ def certify(program: Program, own: Integers, tight: Integers, prices: Vector, sh
         shares[i] = max(shares[i], program.floor)
         excess += shares[i] - program.floor
     if not 0.0 < excess < np.inf:
-        shares[:] = program.floor + 1.0
+        fill(shares, program.floor + 1.0)
         excess = float(arms)
     spare = 1.0 - arms * program.floor
     for i in range(arms):
@@ -424,9 +426,11 @@ def certify(program: Program, own: Integers, tight: Integers, prices: Vector, sh
         if program.place[i] < 0 and own[i] < objectives:
             price = own_worth(program, own, tight, prices, i, sum_price) / program.a[own[i], i]
             mass += charge(program, worth, i, own[i], price)
-    return slowest_of_all(program.a, program.b, program.best, shares), (
-        spare * worth.max() + program.floor * worth.sum()
-    ) / mass
+    most = 0.0
+    for i in range(arms):
+        most = max(most, worth[i])
+    value = slowest_of_all(program.a, program.b, program.best, shares)
+    return value, (spare * most + program.floor * add_up(worth)) / mass
 
 
 @kernel
@@ -514,16 +518,11 @@ def solve_surrogate(
     Returns the value, its upper bound and the number of pivots; the newest basis and shares are first in memory.
     """
     objectives, arms = gaps.shape
-    a, b = np.empty((objectives, arms)), np.empty((objectives, arms))
-    tied = separate_ties(gaps, best, a)
+    a, b, separated = np.empty((objectives, arms)), np.empty((objectives, arms)), np.empty((objectives, arms))
+    tied = separate_ties(gaps, best, separated)
     for m in range(objectives):
-        linearise(a[m].copy() if tied else gaps[m], variance[m], weights, best[m], a[m], b[m])
-    # In units of the rate at the weights the value is near one, and so are the prices.
-    unit = slowest_of_all(a, b, best, weights)
-    if unit == 0.0:
-        unit = a.max() + b.max()
-    a /= unit
-    b /= unit
+        linearise(separated[m] if tied else gaps[m], variance[m], weights, best[m], a[m], b[m])
+    unit = normalise(a, b, best, weights)
     hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
     hubs = find_hubs(best, hub, place)
     program = Program(a, b, best, hub, place, floor)
@@ -532,12 +531,32 @@ def solve_surrogate(
         value = slowest_of_all(a, b, best, memory.shares[k])
         if value > reached:
             start, reached = k, value
-    own, shares = memory.own[start].copy(), memory.shares[start].copy()
-    tight = memory.tight[start, : hubs + 1].copy()
+    own, tight, shares = np.empty(arms, np.int64), np.empty(hubs + 1, np.int64), np.empty(arms)
+    copy(memory.own[start], own)
+    copy(memory.tight[start, : hubs + 1], tight)
+    copy(memory.shares[start], shares)
     value, upper, pivots = solve_program(program, weights, own, tight, memory.known[0] > 0, shares)
     if start == 1 or pivots > 0:
-        memory.own[1], memory.tight[1], memory.shares[1] = memory.own[0], memory.tight[0], memory.shares[0]
+        copy(memory.own[0], memory.own[1])
+        copy(memory.tight[0], memory.tight[1])
+        copy(memory.shares[0], memory.shares[1])
     memory.known[0] = min(memory.known[0] + 1, 2)
-    memory.own[0], memory.shares[0] = own, shares
-    memory.tight[0, : hubs + 1] = tight
+    copy(own, memory.own[0])
+    copy(tight, memory.tight[0])
+    copy(shares, memory.shares[0])
     return (0.0, 0.0, pivots) if tied else (value * unit, upper * unit, pivots)
+
+
+@kernel
+def normalise(a: Matrix, b: Matrix, best: Integers, weights: Vector) -> float:
+    """Divide by the smallest rate at the weights, so that the value is near one, and so are the prices."""
+    unit = slowest_of_all(a, b, best, weights)
+    if unit == 0.0:
+        for m in range(a.shape[0]):
+            for i in range(a.shape[1]):
+                unit = max(unit, a[m, i], b[m, i])
+    for m in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            a[m, i] /= unit
+            b[m, i] /= unit
+    return unit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mobai.problem import FloatArray, Instance
+from mobai.theory.certificate import relative_gap
 from mobai.theory.confidence import binary_relative_entropy, resolve_log_inv_delta
 from mobai.theory.oracle import solve_oracle
 from mobai.theory.pairs import Pairs, floor_mass
@@ -36,7 +37,7 @@ class LowerBound:
     @property
     def gap(self) -> float:
         """The relative gap between the two bounds: at most 1e-9."""
-        return max(0.0, (self.upper - self.lower) / self.upper)
+        return relative_gap(self.lower, self.upper)
 
     def samples(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> float:
         """Give c* kl(delta, 1 - delta): no policy with error at most delta needs fewer samples on average."""

@@ -79,8 +79,7 @@ class Pairs:
     def gather(self, at_rival: FloatArray, at_best: FloatArray) -> FloatArray:
         """Sum what the pairs hold for their two arms, arm by arm."""
         total: FloatArray = at_rival.sum(axis=1)
-        np.add.at(total, self.best, at_best.sum(axis=0))
-        return total
+        return total + np.bincount(self.best, at_best.sum(axis=0), minlength=len(total))
 
 
 def rivals(best: IntArray, arms: int) -> npt.NDArray[np.bool_]:

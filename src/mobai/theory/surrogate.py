@@ -20,6 +20,7 @@ from mobai.errors import InputError
 from mobai.kernels import surrogate as kernels
 from mobai.problem import FloatArray, Instance, IntArray
 from mobai.problem.problem import numbers
+from mobai.theory.certificate import relative_gap
 from mobai.theory.highs import solve_with_highs
 from mobai.theory.pairs import floor_mass
 
@@ -56,7 +57,7 @@ class Surrogate:
     @property
     def gap(self) -> float:
         """The relative duality gap."""
-        return max(0.0, (self.upper - self.value) / self.upper) if self.upper > 0 else 0.0
+        return relative_gap(self.value, self.upper)
 
 
 class Plan:
