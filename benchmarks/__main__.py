@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks import oracle
+from benchmarks import kernels, oracle, surrogate
 
+kernels.main()
+surrogate.main()
+print()
 oracle.main()

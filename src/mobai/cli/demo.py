@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import signal
+from concurrent.futures import Future, ProcessPoolExecutor
 
 import click
 
-from mobai import Policy, TopTwo, Uniform, lower_bound
+from mobai import Instance, LowerBound, Policy, TopTwo, Uniform, lower_bound
 from mobai.cli import options, screen
 from mobai.cli.run import certification
 from mobai.lab.trial import Trial, run_trial
@@ -19,6 +21,12 @@ from mobai.paper.instances import ads
 def command(delta: float, seed: int) -> None:
     """Find the best of six adverts for each of three metrics, on simulated visitors."""
     world = ads()
+    # The bound's kernels compile for some seconds at their first use: in a process beside the run, not after it.
+    with ProcessPoolExecutor(1, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as background:
+        _show(world, delta, seed, background.submit(lower_bound, world))
+
+
+def _show(world: Instance, delta: float, seed: int, bound: Future[LowerBound]) -> None:
     objectives = ", ".join(f"{o.name} ({o.direction})" for o in world.objectives)
     screen.say(f"Six adverts ({', '.join(world.arms)}), three metrics: {objectives}.")
     screen.say(f"Which advert is best for each metric, with an error probability below {delta:g}?\n")
@@ -30,8 +38,7 @@ def command(delta: float, seed: int) -> None:
     _where_the_pulls_went(adaptive)
     with screen.Watch("uniform, for comparison") as watch:
         uniform = run_trial(world, Policy(Uniform()), delta, seed=seed, watch=watch)
-    bound = lower_bound(world).samples(delta)
-    _comparison(adaptive, uniform, bound)
+    _comparison(adaptive, uniform, bound.result().samples(delta))
     screen.say(certification(Policy().stopping))
 
 

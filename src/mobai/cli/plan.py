@@ -27,7 +27,8 @@ def command(instance: str, delta: float, as_json: bool) -> None:
     """Plan an experiment on INSTANCE: what you expect the means and noise to be, as .csv or .json."""
     log_inv_delta = resolve_log_inv_delta(delta)
     world = find_instance(instance)
-    bound = lower_bound(world)
+    with screen.working("solving"):
+        bound = lower_bound(world)
     numbers = {
         "samples_lower_bound": bound.samples(delta),
         "samples_expected": forecast_samples(world, bound.weights, log_inv_delta),

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +22,11 @@ err = Console(stderr=True)
 def say(text: str = "") -> None:
     """Print a line as it is, however wide the terminal."""
     out.print(text, soft_wrap=True, highlight=False)
+
+
+def working(what: str) -> Status:
+    """Show that something takes a moment; the first time on a machine, kernels are compiled for it."""
+    return err.status(f"{what} (the first time, kernels are compiled for some seconds)")
 
 
 def plain_table(*columns: str) -> Table:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.compiled import fast_kernel, kernel
+from mobai.kernels.compiled import entry, fast_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, add_up, copy, dot, factor, fill, find_hubs, solve
 
 TO_THE_BOUNDARY = 0.99
@@ -30,13 +30,11 @@ class Cone(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A strictly feasible point: weights, prices of pairs and floors, and the slack of each."""
+    """A strictly feasible point: weights, then prices and slacks of the pairs; the floors have the last row."""
 
     weights: Vector
     prices: Matrix
-    floor_prices: Vector
     slack: Matrix
-    floor_slack: Vector
 
 
 class System(NamedTuple):
@@ -136,15 +134,13 @@ def start(cone: Cone) -> Point:
     lift = 2.0 * cone.floor / (1.0 - cone.floor * arms) * add_up(weights)
     for i in range(arms):
         weights[i] += lift
-    point = Point(weights, np.zeros((objectives, arms)), np.zeros(arms), np.empty((objectives, arms)), np.empty(arms))
+    point = Point(weights, np.zeros((objectives + 1, arms)), np.empty((objectives + 1, arms)))
     measure(cone, point)
     barrier = add_up(weights) / count(cone)
-    for i in range(arms):
-        for m in range(objectives):
-            if i != cone.best[m]:
+    for m in range(objectives + 1):
+        for i in range(arms):
+            if (cone.floor > 0.0) if m == objectives else (i != cone.best[m]):
                 point.prices[m, i] = barrier / point.slack[m, i]
-        if cone.floor > 0.0:
-            point.floor_prices[i] = barrier / point.floor_slack[i]
     return point
 
 
@@ -156,7 +152,7 @@ def measure(cone: Cone, point: Point) -> None:
         pair_slacks(cone.own[m], cone.lead[m], inverse, inverse[cone.best[m]], point.slack[m])
     level = cone.floor * add_up(point.weights)
     for i in range(len(inverse)):
-        point.floor_slack[i] = point.weights[i] - level
+        point.slack[len(cone.best), i] = point.weights[i] - level
 
 
 @kernel
@@ -203,9 +199,10 @@ def relative_gap(cone: Cone, point: Point) -> float:
         priced[cone.best[m]] += price_pairs(cone.own[m], cone.lead[m], point.prices[m], priced)
         spent += add_up(point.prices[m])
         least = min(least, smallest(point.slack[m]))
-    lift, largest, together, root = cone.floor * add_up(point.floor_prices), 0.0, 0.0, 0.0
+    floors = point.prices[objectives]
+    lift, largest, together, root = cone.floor * add_up(floors), 0.0, 0.0, 0.0
     for i in range(arms):
-        worth = max(1.0 - point.floor_prices[i] + lift, 0.0)
+        worth = max(1.0 - floors[i] + lift, 0.0)
         largest = max(largest, worth)
         together += worth
         root += np.sqrt(priced[i] * worth)
@@ -219,7 +216,7 @@ def assemble(cone: Cone, point: Point, inverse: Vector, system: System) -> bool:
     objectives, arms = cone.own.shape
     hubs = len(system.block)
     for i in range(arms):
-        system.diagonal[i] = point.floor_prices[i] / point.floor_slack[i]
+        system.diagonal[i] = point.prices[objectives, i] / point.slack[objectives, i]
     for h in range(hubs):
         fill(system.to_hub[h], 0.0)
         fill(system.block[h], 0.0)
@@ -290,9 +287,10 @@ def solve_newton(cone: Cone, point: Point, system: System, right: Vector, move: 
     solve_arrow(cone, system, right, move)
     if cone.floor == 0.0:
         return
-    q, ones = np.empty(len(right)), np.ones(len(right))
+    q, ones = np.empty(len(right)), np.empty(len(right))
     for i in range(len(right)):
-        q[i] = point.floor_prices[i] / point.floor_slack[i]
+        q[i] = point.prices[len(cone.best), i] / point.slack[len(cone.best), i]
+        ones[i] = 1.0
     by_q, by_one = np.empty(len(right)), np.empty(len(right))
     solve_arrow(cone, system, q, by_q)
     solve_arrow(cone, system, ones, by_one)
@@ -321,8 +319,8 @@ def aim(cone: Cone, point: Point, inverse: Vector, barrier: float) -> Vector:
     if cone.floor > 0.0:
         together = 0.0
         for i in range(len(right)):
-            right[i] += barrier / point.floor_slack[i]
-            together += barrier / point.floor_slack[i]
+            right[i] += barrier / point.slack[len(cone.best), i]
+            together += barrier / point.slack[len(cone.best), i]
         for i in range(len(right)):
             right[i] -= cone.floor * together
     return right
@@ -331,15 +329,15 @@ def aim(cone: Cone, point: Point, inverse: Vector, barrier: float) -> Vector:
 @kernel
 def change_floor_prices(cone: Cone, point: Point, barrier: float, move: Vector, changes: Vector) -> float:
     """Fill in the change of the floors' prices; gives the fastest relative fall of a price, a slack or a weight."""
-    fall = 0.0
-    level = cone.floor * add_up(move)
+    prices, slack = point.prices[len(cone.best)], point.slack[len(cone.best)]
+    fall, level = 0.0, cone.floor * add_up(move)
     for i in range(len(move)):
         changes[i] = 0.0
         fall = max(fall, -move[i] / point.weights[i])
         if cone.floor > 0.0:
-            opening = (move[i] - level) / point.floor_slack[i]
-            changes[i] = barrier / point.floor_slack[i] - point.floor_prices[i] * (1.0 + opening)
-            fall = max(fall, -opening, -changes[i] / point.floor_prices[i])
+            opening = (move[i] - level) / slack[i]
+            changes[i] = barrier / slack[i] - prices[i] * (1.0 + opening)
+            fall = max(fall, -opening, -changes[i] / prices[i])
     return fall
 
 
@@ -392,8 +390,7 @@ def advance(cone: Cone, point: Point, system: System, barrier: float, changes: M
     length = longest_step(cone, point, move, fall)
     for i in range(arms):
         point.weights[i] += length * move[i]
-        point.floor_prices[i] += length * changes[objectives, i]
-    for m in range(objectives):
+    for m in range(objectives + 1):
         for i in range(arms):
             point.prices[m, i] += length * changes[m, i]
     measure(cone, point)
@@ -403,31 +400,23 @@ def advance(cone: Cone, point: Point, system: System, barrier: float, changes: M
 @kernel
 def complementarity(point: Point) -> float:
     """The sum of price times slack over all constraints."""
-    together = dot(point.floor_prices, point.floor_slack)
+    together = 0.0
     for m in range(len(point.prices)):
         together += dot(point.prices[m], point.slack[m])
     return together
 
 
-@kernel
-def keep(source: Point, target: Point) -> None:
-    """Copy what the certificate needs."""
-    copy(source.weights, target.weights)
-    copy(source.floor_prices, target.floor_prices)
-    for m in range(len(source.prices)):
-        copy(source.prices[m], target.prices[m])
-
-
-@kernel
+@entry
 def solve_oracle(
     own: Matrix, lead: Matrix, best: Integers, floor: float, target: float, most: int
-) -> tuple[Vector, Matrix, Vector, int]:
-    """Iterate until the relative gap is at most ``target``; gives weights, prices, floor prices and steps."""
+) -> tuple[Vector, Matrix, int]:
+    """Iterate until the relative gap is at most ``target``; gives weights, prices (the floors' last) and steps."""
     objectives, arms = own.shape
     hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
     hubs = find_hubs(best, hub, place)
     cone = Cone(own, lead, best, hub, place, floor)
-    point, kept = start(cone), start(cone)
+    point = start(cone)
+    weights, prices = point.weights.copy(), point.prices.copy()
     system = System(np.empty(arms), np.empty((hubs, arms)), np.empty((hubs, hubs)), np.empty(hubs, np.int64))
     changes = np.empty((objectives + 1, arms))
     gap = best_gap = relative_gap(cone, point)
@@ -443,5 +432,7 @@ def solve_oracle(
         gap = relative_gap(cone, point)
         if gap < best_gap:
             best_gap = gap
-            keep(point, kept)
-    return kept.weights, kept.prices, kept.floor_prices, steps
+            copy(point.weights, weights)
+            for m in range(objectives + 1):
+                copy(point.prices[m], prices[m])
+    return weights, prices, steps

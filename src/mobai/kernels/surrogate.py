@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.compiled import fast_kernel, kernel
+from mobai.kernels.compiled import entry, fast_kernel, kernel
 from mobai.kernels.dense import (
     Flags,
     Integers,
@@ -508,7 +508,7 @@ def separate_ties(gaps: Matrix, best: Integers, separated: Matrix) -> bool:
     return tied
 
 
-@kernel
+@entry
 def solve_surrogate(
     gaps: Matrix, variance: Matrix, best: Integers, weights: Vector, floor: float, memory: Memory
 ) -> tuple[float, float, int]:

@@ -51,8 +51,8 @@ def solve_oracle(pairs: Pairs, mass: float) -> Oracle:
     """Maximise the smallest rate over weights of which ``mass`` is spread evenly as a floor."""
     own, lead = np.array(pairs.own.T, order="C"), np.array(pairs.lead.T, order="C")
     best, floor = pairs.best.astype(np.int64), mass / pairs.shape[0]
-    weights, prices, floor_prices, _ = kernels.solve_oracle(own, lead, best, floor, _TARGET_GAP, _MOST_STEPS)
-    oracle = certify(pairs, mass, weights, prices.T, floor_prices)
+    weights, prices, _ = kernels.solve_oracle(own, lead, best, floor, _TARGET_GAP, _MOST_STEPS)
+    oracle = certify(pairs, mass, weights, prices[:-1].T, prices[-1])
     if not oracle.gap <= _PROMISED_GAP:
         raise ConvergenceError(f"the oracle weights were certified only to a relative gap of {oracle.gap:.2g}")
     return oracle

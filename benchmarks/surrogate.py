@@ -1,0 +1,173 @@
+"""The surrogate program along real MO-BAI trajectories: ours warm and cold, SciPy's linprog, highspy from a hot start.
+
+All four solve the same programs. SciPy and highspy get ready-made sparse matrices; only their calls are timed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from mobai import MOBAI, Instance
+from mobai.lab.environment import Environment
+from mobai.lab.seeds import stream
+from mobai.paper.instances import snw, synthetic
+from mobai.problem import FloatArray, Tally
+from mobai.theory.highs import derivatives
+from mobai.theory.surrogate import Plan, fallback_count
+
+
+class Case(NamedTuple):
+    """An instance, how many steps of its trajectory to solve, and how many of them the slow peers get."""
+
+    make: Callable[[], Instance]
+    steps: int
+    sample: int
+
+
+CASES = {
+    "(20, 10)": Case(lambda: synthetic(seed=0), 4000, 100),
+    "(206, 2)": Case(snw, 4000, 100),
+    "(1000, 5)": Case(lambda: Instance(np.random.default_rng(0).normal(size=(1000, 5))), 1000, 10),
+    "(10000, 10)": Case(lambda: Instance(np.random.default_rng(0).normal(size=(10_000, 10))), 200, 2),
+}
+
+
+def trajectory(instance: Instance, steps: int) -> Iterator[tuple[Plan, FloatArray]]:
+    """Run MO-BAI as in the paper (eta = 0.1, plan refreshed at powers of two) and give each step's program."""
+    rule, tally = MOBAI(), Tally(instance.problem)
+    memory, world, rng = rule.init(instance.problem), Environment(instance, stream(1, "noise")), stream(1, "rule")
+    for t in range(instance.shape[0] + steps):
+        arm = t
+        if t >= instance.shape[0]:
+            weights = (tally.asked + memory.buffer) / t
+            arm, memory = rule.choose(instance.problem, memory, tally, rng)
+            assert memory.plan is not None
+            yield memory.plan, weights
+        tally.ask(arm)
+        tally.tell(arm, world.pull(arm) * instance.problem.signs)
+
+
+def warm(programs: list[tuple[Plan, FloatArray]]) -> tuple[list[float], list[int]]:
+    """Solve all programs in turn, each from the bases before it; a new plan keeps them if its leaders are the same."""
+    times, pivots = [], []
+    last, bases = programs[0][0], programs[0][0].no_bases()
+    for plan, weights in programs:
+        if plan is not last and not last.has_leaders(plan._arrays[2]):
+            bases = plan.no_bases()
+        last = plan
+        start = time.perf_counter()
+        solution, bases = plan.solve(weights, bases)
+        times.append(time.perf_counter() - start)
+        pivots.append(solution.pivots)
+    return times[1:], pivots[1:]
+
+
+def cold(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
+    """Solve programs from nothing."""
+    times = []
+    for plan, weights in programs:
+        nothing = plan.no_bases()
+        start = time.perf_counter()
+        plan.solve(weights, nothing)
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def rows(plan: Plan, weights: FloatArray) -> tuple[csr_array, float]:
+    """The program's rows ``-a s_i - b s_b + unit v <= 0`` as a sparse matrix, in units in which v is near one."""
+    gaps, variance, best = plan._arrays
+    a, b = derivatives(gaps, variance, best, weights)
+    objectives, arms = np.nonzero(np.arange(gaps.shape[1]) != best[:, None])
+    a, b = a[objectives, arms], b[objectives, arms]
+    unit = float((a * weights[arms] + b * weights[best[objectives]]).min())
+    columns = np.column_stack([arms, best[objectives], np.full(len(a), len(weights))])
+    entries = np.column_stack([-a / unit, -b / unit, np.ones(len(a))])
+    shape = (len(a), len(weights) + 1)
+    return csr_array((entries.ravel(), columns.ravel(), np.arange(0, 3 * len(a) + 1, 3)), shape=shape), unit
+
+
+def with_scipy(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
+    """Time linprog's dual simplex."""
+    times = []
+    for plan, weights in programs:
+        matrix, _ = rows(plan, weights)
+        arms = len(weights)
+        arguments: dict[str, Any] = {
+            "c": np.append(np.zeros(arms), -1.0),
+            "A_ub": matrix,
+            "b_ub": np.zeros(matrix.shape[0]),
+            "A_eq": np.append(np.ones(arms), 0.0)[None, :],
+            "b_eq": [1.0],
+            "bounds": [(plan._mass / arms, None)] * arms + [(0, None)],
+        }
+        start = time.perf_counter()
+        linprog(**arguments, method="highs-ds")
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def with_highspy(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
+    """Time HiGHS without SciPy, each program started from the basis of the one before."""
+    solver, basis, times = highspy.Highs(), None, []
+    solver.setOptionValue("output_flag", False)
+    for plan, weights in programs:
+        model = highs_model(plan, weights)
+        start = time.perf_counter()
+        solver.passModel(model)
+        if basis is not None:
+            solver.setBasis(basis)
+        solver.run()
+        basis = solver.getBasis()
+        times.append(time.perf_counter() - start)
+    return times[1:]
+
+
+def highs_model(plan: Plan, weights: FloatArray) -> Any:
+    """The program in HiGHS's own form."""
+    matrix, _ = rows(plan, weights)
+    arms, count = len(weights), matrix.shape[0]
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_, model.sense_ = arms + 1, count + 1, highspy.ObjSense.kMaximize
+    model.col_cost_ = np.append(np.zeros(arms), 1.0)
+    model.col_lower_ = np.append(np.full(arms, plan._mass / arms), 0.0)
+    model.col_upper_ = np.full(arms + 1, highspy.kHighsInf)
+    model.row_lower_ = np.append(np.full(count, -highspy.kHighsInf), 1.0)
+    model.row_upper_ = np.append(np.zeros(count), 1.0)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = np.append(matrix.indptr, matrix.indptr[-1] + arms)
+    model.a_matrix_.index_ = np.append(matrix.indices, np.arange(arms))
+    model.a_matrix_.value_ = np.append(matrix.data, np.ones(arms))
+    return model
+
+
+def main() -> None:
+    """Print one line a size."""
+    before = fallback_count()
+    print("surrogate program along MO-BAI trajectories (mean microseconds a program)")
+    print(
+        f"{'(K, M)':12}{'warm':>9}{'cold':>10}{'SciPy':>12}{'highspy hot':>13}"
+        f"{'SciPy/warm':>12}{'highspy/warm':>14}{'pivots':>8}{'kept':>7}"
+    )
+    for name, case in CASES.items():
+        programs = list(trajectory(case.make(), case.steps))
+        warm(programs[:2])
+        times, pivots = warm(programs)
+        spread = programs[:: max(1, len(programs) // case.sample)][: case.sample]
+        block = programs[-case.sample - 1 :]
+        ours, slow, hot = np.mean(times), np.mean(with_scipy(spread)), np.mean(with_highspy(block))
+        print(
+            f"{name:12}{ours * 1e6:9.1f}{np.mean(cold(spread)) * 1e6:10.1f}{slow * 1e6:12.1f}{hot * 1e6:13.1f}"
+            f"{slow / ours:12.0f}{hot / ours:14.0f}{np.mean(pivots):8.2f}{np.mean(np.array(pivots) == 0):7.0%}"
+        )
+    print(f"fallbacks to HiGHS: {fallback_count() - before}")
+
+
+if __name__ == "__main__":
+    main()
