@@ -24,25 +24,26 @@ from mobai.theory.surrogate import Plan, fallback_count
 
 
 class Case(NamedTuple):
-    """An instance, how many steps of its trajectory to solve, and how many of them the slow peers get."""
+    """An instance, how many steps of how many trajectories to solve, and how many programs the slow peers get."""
 
     make: Callable[[], Instance]
+    trajectories: int
     steps: int
     sample: int
 
 
 CASES = {
-    "(20, 10)": Case(lambda: synthetic(seed=0), 4000, 100),
-    "(206, 2)": Case(snw, 4000, 100),
-    "(1000, 5)": Case(lambda: Instance(np.random.default_rng(0).normal(size=(1000, 5))), 1000, 10),
-    "(10000, 10)": Case(lambda: Instance(np.random.default_rng(0).normal(size=(10_000, 10))), 200, 2),
+    "(20, 10)": Case(lambda: synthetic(seed=0), 5, 4000, 100),
+    "(206, 2)": Case(snw, 5, 4000, 100),
+    "(1000, 5)": Case(lambda: Instance(np.random.default_rng(0).normal(size=(1000, 5))), 2, 1000, 10),
+    "(10000, 10)": Case(lambda: Instance(np.random.default_rng(0).normal(size=(10_000, 10))), 1, 200, 2),
 }
 
 
-def trajectory(instance: Instance, steps: int) -> Iterator[tuple[Plan, FloatArray]]:
+def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[Plan, FloatArray]]:
     """Run MO-BAI as in the paper (eta = 0.1, plan refreshed at powers of two) and give each step's program."""
     rule, tally = MOBAI(), Tally(instance.problem)
-    memory, world, rng = rule.init(instance.problem), Environment(instance, stream(1, "noise")), stream(1, "rule")
+    memory, world, rng = rule.init(instance.problem), Environment(instance, stream(seed, "noise")), stream(seed, "rule")
     for t in range(instance.shape[0] + steps):
         arm = t
         if t >= instance.shape[0]:
@@ -156,9 +157,14 @@ def main() -> None:
         f"{'SciPy/warm':>12}{'highspy/warm':>14}{'pivots':>8}{'kept':>7}"
     )
     for name, case in CASES.items():
-        programs = list(trajectory(case.make(), case.steps))
-        warm(programs[:2])
-        times, pivots = warm(programs)
+        times: list[float] = []
+        pivots: list[int] = []
+        for seed in range(case.trajectories):
+            programs = list(trajectory(case.make(), case.steps, seed))
+            warm(programs[:2])
+            more = warm(programs)
+            times += more[0]
+            pivots += more[1]
         spread = programs[:: max(1, len(programs) // case.sample)][: case.sample]
         block = programs[-case.sample - 1 :]
         ours, slow, hot = np.mean(times), np.mean(with_scipy(spread)), np.mean(with_highspy(block))

@@ -214,12 +214,13 @@ def test_bases_are_not_changed_in_place() -> None:
     plan = Plan(instance.gaps, instance.sd, instance.best_arms, 0.1)
     empty = plan.no_bases()
     plan.solve(np.full(20, 0.05), empty)
-    assert empty.known[0] == 0
+    assert (empty.codes == -1).all()
+    assert (empty.shares == 0).all()
 
 
 def test_a_failed_certificate_is_counted_and_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: Any) -> tuple[float, float, int]:
-        arguments[-1].shares[0] = 1 / 20
+        arguments[-1][0] = 1 / 20
         return 0.0, np.inf, 7
 
     instance, before = synthetic(seed=0), fallback_count()

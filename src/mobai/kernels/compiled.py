@@ -1,7 +1,8 @@
-"""How the kernels are compiled: cached on disk, without the GIL, with NumPy's rules for division.
+"""How the kernels are compiled: without the GIL, with NumPy's rules for division, entries cached on disk.
 
-Only entries can be called from Python. The other kernels are called by kernels alone; leaving out their wrappers
-halves the time to compile them.
+Only entries can be called from Python, and only with arrays and numbers. The other kernels are called by kernels alone:
+they have no wrappers, which shortens compiling them, and no files in the cache, which could outlive their classes.
+numba renews a cached entry when the entry's own file changes; after editing another file of kernels, touch it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from numba import njit
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_COMMON = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_COMMON = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that Python calls, at its first call."""
-    compiled: Callable[P, R] = njit(**_COMMON)(function)
+    compiled: Callable[P, R] = njit(**_COMMON, cache=True)(function)
     return compiled
 
 

@@ -49,15 +49,6 @@ class Program(NamedTuple):
     floor: float
 
 
-class Memory(NamedTuple):
-    """The last two solutions, newest first, and how many there are."""
-
-    own: Integers
-    tight: Integers
-    shares: Matrix
-    known: Integers
-
-
 class Lines(NamedTuple):
     """Every arm's share as a line: ``s_i = base + on_value v + on_hub z[link]``; a hub is its own coordinate."""
 
@@ -268,7 +259,7 @@ def first_blocking(
 
 
 @kernel
-def pin_hubs(program: Program, own: Integers, tight: Integers, pins: Vector) -> None:
+def pin_hubs(program: Program, own: Integers, tight: Integers, pins: Vector) -> float:
     """Start at given shares of the hubs: find the largest value they allow, and what holds every other arm there.
 
     What the other arms need together is convex and increasing in the value, so Newton's method from above never
@@ -308,6 +299,21 @@ def pin_hubs(program: Program, own: Integers, tight: Integers, pins: Vector) -> 
     for j in range(len(pins)):
         tight[j] = total + 1 + j
     tight[len(pins)] = binding
+    return value
+
+
+@kernel
+def pin_evenly(program: Program, own: Integers, tight: Integers, pins: Vector) -> None:
+    """Start from nothing: give the hubs equal shares, of the total that allows the largest value."""
+    spare = 1.0 - program.a.shape[1] * program.floor
+    best_value, best_share = -1.0, 0.0
+    for k in range(1, 16):
+        fill(pins, program.floor + spare * (k / 16.0) ** 2 / len(pins))
+        value = pin_hubs(program, own, tight, pins)
+        if value > best_value:
+            best_value, best_share = value, pins[0]
+    fill(pins, best_share)
+    pin_hubs(program, own, tight, pins)
 
 
 @kernel
@@ -444,7 +450,7 @@ def charge(program: Program, worth: Vector, i: int, m: int, price: float) -> flo
 
 @kernel
 def place_pins(program: Program, shares: Vector, evened: float, pins: Vector) -> None:
-    """Take the hubs' shares from a vector of all arms, drawn a little to even ones so that everybody has room."""
+    """Take the hubs' shares from a vector of all arms, drawn a little to even ones where everybody needs room."""
     for i in range(len(shares)):
         if program.place[i] >= 0:
             share = (1.0 - evened) * (shares[i] - program.floor) + evened * (1.0 / len(shares) - program.floor)
@@ -469,9 +475,9 @@ def pattern(m: int, i: int) -> float:
 
 @kernel
 def solve_program(
-    program: Program, weights: Vector, own: Integers, tight: Integers, warm: bool, shares: Vector
+    program: Program, own: Integers, tight: Integers, warm: bool, shares: Vector
 ) -> tuple[float, float, int]:
-    """Solve from a basis if warm, else from the hubs' weights; again from where it ended if that is not certified.
+    """Solve from a basis if warm, else from even shares of the hubs; from where it ended if that is not certified.
 
     Returns the value, its upper bound and the number of pivots; basis and shares are changed in place.
     """
@@ -483,8 +489,11 @@ def solve_program(
         if start == 2:
             ruffle(program)
         pinned = start > 0 or not warm
-        if pinned:
-            place_pins(program, weights if start in (0, 2) else shares, 0.5 if start in (0, 2) else 0.01, pins)
+        if pinned and start % 2 == 0:
+            pin_evenly(program, own, tight, pins)
+        else:
+            place_pins(program, shares, 0.01 if pinned else 0.0, pins)
+        if pinned and start % 2 == 1:
             pin_hubs(program, own, tight, pins)
         pivots += simplex(program, lines, own, tight, pins, not pinned, shares, prices)
         value, upper = certify(program, own, tight, prices, shares)
@@ -494,56 +503,73 @@ def solve_program(
 
 
 @kernel
-def separate_ties(gaps: Matrix, best: Integers, separated: Matrix) -> bool:
+def has_ties(gaps: Matrix, best: Integers) -> bool:
+    """Whether some objective has several best arms."""
+    for m in range(len(best)):
+        for i in range(gaps.shape[1]):
+            if gaps[m, i] == 0.0 and i != best[m]:
+                return True
+    return False
+
+
+@kernel
+def separate_ties(gaps: Matrix, best: Integers) -> Matrix:
     """Where a best arm is tied, the limit of vanishing gaps: about one for tied pairs, next to endless for others.
 
     They differ by a millionth, in a fixed pattern: equal ones would make every vertex a crossing of many constraints.
     """
-    tied = False
+    separated = np.empty_like(gaps)
     for m in range(len(best)):
         for i in range(gaps.shape[1]):
-            is_tie = gaps[m, i] == 0.0 and i != best[m]
-            tied = tied or is_tie
-            separated[m, i] = (1.0 if is_tie else 1e6) * (1.0 + 1e-6 * pattern(m, i))
-    return tied
+            tied = gaps[m, i] == 0.0 and i != best[m]
+            separated[m, i] = (1.0 if tied else 1e6) * (1.0 + 1e-6 * pattern(m, i))
+    return separated
 
 
 @entry
 def solve_surrogate(
-    gaps: Matrix, variance: Matrix, best: Integers, weights: Vector, floor: float, memory: Memory
+    gaps: Matrix,
+    variance: Matrix,
+    best: Integers,
+    weights: Vector,
+    floor: float,
+    bases: Integers,
+    solutions: Matrix,
 ) -> tuple[float, float, int]:
-    """Linearise at the weights and solve, starting from the better of the two bases in memory.
+    """Linearise at the weights and solve, starting from the better of two earlier solutions.
 
-    Solutions go to and fro between vertices on either side of the optimum, so the last but one is often the next.
-    Returns the value, its upper bound and the number of pivots; the newest basis and shares are first in memory.
+    Solutions go to and fro between vertices on either side of the optimum, so the last but one is often the next. Both
+    arrays have a row a solution, newest first: in ``bases`` what holds every arm and then what is tight, with -1 in
+    front of a row that is empty. They are changed in place. Returns the value, its upper bound and the pivots.
     """
     objectives, arms = gaps.shape
-    a, b, separated = np.empty((objectives, arms)), np.empty((objectives, arms)), np.empty((objectives, arms))
-    tied = separate_ties(gaps, best, separated)
+    tied = has_ties(gaps, best)
+    if tied:
+        gaps = separate_ties(gaps, best)
+    a, b = np.empty((objectives, arms)), np.empty((objectives, arms))
     for m in range(objectives):
-        linearise(separated[m] if tied else gaps[m], variance[m], weights, best[m], a[m], b[m])
+        linearise(gaps[m], variance[m], weights, best[m], a[m], b[m])
     unit = normalise(a, b, best, weights)
     hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
     hubs = find_hubs(best, hub, place)
     program = Program(a, b, best, hub, place, floor)
     start, reached = 0, -1.0
-    for k in range(memory.known[0]):
-        value = slowest_of_all(a, b, best, memory.shares[k])
-        if value > reached:
-            start, reached = k, value
-    own, tight, shares = np.empty(arms, np.int64), np.empty(hubs + 1, np.int64), np.empty(arms)
-    copy(memory.own[start], own)
-    copy(memory.tight[start, : hubs + 1], tight)
-    copy(memory.shares[start], shares)
-    value, upper, pivots = solve_program(program, weights, own, tight, memory.known[0] > 0, shares)
+    for k in range(2):
+        if bases[k, 0] >= 0:
+            value = slowest_of_all(a, b, best, solutions[k])
+            if value > reached:
+                start, reached = k, value
+    basis, shares = np.zeros(bases.shape[1], np.int64), np.empty(arms)
+    if reached >= 0.0:
+        copy(bases[start], basis)
+        copy(solutions[start], shares)
+    own, tight = basis[:arms], basis[arms : arms + hubs + 1]
+    value, upper, pivots = solve_program(program, own, tight, reached >= 0.0, shares)
     if start == 1 or pivots > 0:
-        copy(memory.own[0], memory.own[1])
-        copy(memory.tight[0], memory.tight[1])
-        copy(memory.shares[0], memory.shares[1])
-    memory.known[0] = min(memory.known[0] + 1, 2)
-    copy(own, memory.own[0])
-    copy(tight, memory.tight[0])
-    copy(shares, memory.shares[0])
+        copy(bases[0], bases[1])
+        copy(solutions[0], solutions[1])
+    copy(basis, bases[0])
+    copy(shares, solutions[0])
     return (0.0, 0.0, pivots) if tied else (value * unit, upper * unit, pivots)
 
 

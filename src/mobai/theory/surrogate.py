@@ -12,6 +12,7 @@ a matrix game on a simplex with floors, two nonzeros a row. A simplex method in 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,12 @@ from mobai.theory.pairs import floor_mass
 _PROMISED_GAP = 1e-9
 _fallbacks = 0
 
-Bases = kernels.Memory
+
+class Bases(NamedTuple):
+    """Where the last two programs ended, newest first: what held every arm and what was tight, and the shares."""
+
+    codes: npt.NDArray[np.int64]
+    shares: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,19 +90,13 @@ class Plan:
     def no_bases(self) -> Bases:
         """Give the memory to start with: nothing solved yet."""
         objectives, arms = self._arrays[0].shape
-        return kernels.Memory(
-            own=np.full((2, arms), objectives, dtype=np.int64),
-            tight=np.zeros((2, min(arms, objectives) + 1), dtype=np.int64),
-            shares=np.zeros((2, arms)),
-            known=np.zeros(1, dtype=np.int64),
-        )
+        return Bases(np.full((2, arms + min(arms, objectives) + 1), -1), np.zeros((2, arms)))
 
     def solve(self, weights: FloatArray, bases: Bases) -> tuple[Surrogate, Bases]:
         """Linearise at the weights and solve, from the better of the last two bases; gives the new ones, too."""
-        gaps, variance, best = self._arrays
-        known = kernels.Memory(bases.own.copy(), bases.tight.copy(), bases.shares.copy(), bases.known.copy())
+        known = Bases(bases.codes.copy(), bases.shares.copy())
         floor = self._mass / len(weights)
-        value, upper, pivots = kernels.solve_surrogate(gaps, variance, best, weights, floor, known)
+        value, upper, pivots = kernels.solve_surrogate(*self._arrays, weights, floor, *known)
         solution = Surrogate(known.shares[0].copy(), value, upper, pivots)
         if solution.gap <= _PROMISED_GAP:
             return solution, known
