@@ -155,14 +155,20 @@ def evaluate(lines: Lines, z: Vector, constant: float, shares: Vector) -> None:
 
 
 @kernel
-def own_worth(program: Program, own: Integers, tight: Integers, prices: Vector, i: int, sum_price: float) -> float:
-    """What the constraint that holds arm i is worth to it: what the total's price leaves after its other tight ones."""
-    width = len(program.best) + 1
-    rest = sum_price
+def decode(tight: Integers, width: int, total: int, arm: Integers, pair: Integers) -> None:
+    """Split codes into arm and pair (M for a floor); the total and pins belong to no arm, -1."""
     for k in range(len(tight)):
-        if tight[k] // width == i and tight[k] < len(own) * width:
-            m = tight[k] % width
-            rest -= prices[k] * (1.0 if m == width - 1 else program.a[m, i])
+        arm[k] = tight[k] // width if tight[k] < total else -1
+        pair[k] = tight[k] - arm[k] * width
+
+
+@kernel
+def own_worth(program: Program, arm: Integers, pair: Integers, prices: Vector, i: int, sum_price: float) -> float:
+    """What the constraint that holds arm i is worth to it: what the total's price leaves after its other tight ones."""
+    rest = sum_price
+    for k in range(len(arm)):
+        if arm[k] == i:
+            rest -= prices[k] * (1.0 if pair[k] == len(program.best) else program.a[pair[k], i])
     return rest
 
 
@@ -181,22 +187,23 @@ def choose_leaving(program: Program, own: Integers, tight: Integers, prices: Vec
 
     A pair's price counts by what it is worth to the arm it means most to, so that all are in the unit of the total's.
     """
-    width = len(program.best) + 1
-    total = len(own) * width
+    objectives = len(program.best)
+    total = len(own) * (objectives + 1)
     sum_price = price_of_total(tight, prices, total)
+    arm, pair = np.empty(len(tight), np.int64), np.empty(len(tight), np.int64)
+    decode(tight, objectives + 1, total, arm, pair)
     worst, leaving, is_own, largest = 0.0, -1, False, abs(sum_price)
     for k in range(len(tight)):
-        i, m = tight[k] // width, tight[k] % width
-        worth = prices[k]
-        if tight[k] < total and m < width - 1:
+        i, m, worth = arm[k], pair[k], prices[k]
+        if i >= 0 and m < objectives:
             worth *= max(program.a[m, i], program.b[m, i])
         largest = max(largest, abs(worth))
         if tight[k] > total:
             worth = -abs(worth)
         if worth < worst:
             worst, leaving, is_own = worth, k, False
-        if tight[k] < total and program.place[i] < 0:
-            worth = own_worth(program, own, tight, prices, i, sum_price)
+        if i >= 0 and program.place[i] < 0:
+            worth = own_worth(program, arm, pair, prices, i, sum_price)
             if worth < worst:
                 worst, leaving, is_own = worth, k, True
     return (leaving, is_own) if worst < -PRICE_TOLERANCE * largest else (-1, False)
@@ -344,9 +351,7 @@ def simplex(
         member[tight[k]] = 1
     most = 1000 + 10 * arms
     for pivots in range(most):
-        for k in range(n):
-            z[k] = -gradient(program, lines, pins, tight[k], matrix[k])
-        if not factor(matrix, swaps):
+        if not factorise(program, lines, pins, tight, matrix, swaps, z):
             return pivots
         solve(matrix, swaps, z)
         evaluate(lines, z, 1.0, shares)
@@ -361,7 +366,8 @@ def simplex(
         if is_own:
             # The arm's own constraint is to leave: another tight one of the same arm takes its place first.
             exchange(program, lines, own, tight, leaving)
-            continue
+            if not factorise(program, lines, pins, tight, matrix, swaps, direction):
+                return pivots
         fill(direction, 0.0)
         is_pin = tight[leaving] > arms * width
         direction[leaving] = -1.0 if is_pin and prices[leaving] > 0.0 else 1.0
@@ -377,6 +383,16 @@ def simplex(
         if i < arms and program.place[i] < 0 and firmness(program, i, block % width) > firmness(program, i, own[i]):
             exchange(program, lines, own, tight, leaving)
     return most
+
+
+@kernel
+def factorise(
+    program: Program, lines: Lines, pins: Vector, tight: Integers, matrix: Matrix, swaps: Integers, right: Vector
+) -> bool:
+    """Factorise the matrix of the tight constraints, and give the right-hand side that makes them so."""
+    for k in range(len(tight)):
+        right[k] = -gradient(program, lines, pins, tight[k], matrix[k])
+    return factor(matrix, swaps)
 
 
 @kernel
@@ -411,7 +427,6 @@ def feasible(program: Program, shares: Vector, value: float) -> bool:
 def certify(program: Program, own: Integers, tight: Integers, prices: Vector, shares: Vector) -> tuple[float, float]:
     """Put the shares inside Gamma_eta, then give their value and the bound that the prices prove."""
     objectives, arms = program.a.shape
-    width = objectives + 1
     excess = 0.0
     for i in range(arms):
         shares[i] = max(shares[i], program.floor)
@@ -422,15 +437,16 @@ def certify(program: Program, own: Integers, tight: Integers, prices: Vector, sh
     spare = 1.0 - arms * program.floor
     for i in range(arms):
         shares[i] = program.floor + (shares[i] - program.floor) * (spare / excess)
-    worth = np.zeros(arms)
-    mass = 0.0
+    worth, mass = np.zeros(arms), 0.0
+    arm, pair = np.empty(len(tight), np.int64), np.empty(len(tight), np.int64)
+    decode(tight, objectives + 1, arms * (objectives + 1), arm, pair)
     for k in range(len(tight)):
-        if tight[k] < arms * width and tight[k] % width < objectives:
-            mass += charge(program, worth, tight[k] // width, tight[k] % width, prices[k])
-    sum_price = price_of_total(tight, prices, arms * width)
+        if arm[k] >= 0 and pair[k] < objectives:
+            mass += charge(program, worth, arm[k], pair[k], prices[k])
+    sum_price = price_of_total(tight, prices, arms * (objectives + 1))
     for i in range(arms):
         if program.place[i] < 0 and own[i] < objectives:
-            price = own_worth(program, own, tight, prices, i, sum_price) / program.a[own[i], i]
+            price = own_worth(program, arm, pair, prices, i, sum_price) / program.a[own[i], i]
             mass += charge(program, worth, i, own[i], price)
     most = 0.0
     for i in range(arms):
