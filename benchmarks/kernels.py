@@ -11,9 +11,7 @@ SCRIPT = """
 import time
 start = time.perf_counter()
 import mobai
-instance = mobai.Instance([[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]])
-mobai.lower_bound(instance)
-mobai.surrogate_proportions(instance, [0.3, 0.3, 0.4])
+mobai.compile_kernels()
 print(time.perf_counter() - start)
 """
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from mobai.rules.stopping import GLR
     from mobai.theory.glr import glr_statistic
     from mobai.theory.lower_bound import LowerBound, lower_bound
-    from mobai.theory.surrogate import Surrogate, surrogate_proportions
+    from mobai.theory.surrogate import Surrogate, surrogate_fallbacks, surrogate_proportions
     from mobai.theory.thresholds import threshold
+    from mobai.theory.warm_up import compile_kernels
 
 __version__ = "0.1.0"
 
@@ -43,8 +44,10 @@ _HOMES = {
     "TopTwo": "mobai.rules.sampling.top_two",
     "Uniform": "mobai.rules.sampling.uniform",
     "Verdict": "mobai.policy",
+    "compile_kernels": "mobai.theory.warm_up",
     "glr_statistic": "mobai.theory.glr",
     "lower_bound": "mobai.theory.lower_bound",
+    "surrogate_fallbacks": "mobai.theory.surrogate",
     "surrogate_proportions": "mobai.theory.surrogate",
     "threshold": "mobai.theory.thresholds",
 }
@@ -65,8 +68,10 @@ __all__ = [
     "TopTwo",
     "Uniform",
     "Verdict",
+    "compile_kernels",
     "glr_statistic",
     "lower_bound",
+    "surrogate_fallbacks",
     "surrogate_proportions",
     "threshold",
 ]

@@ -18,7 +18,7 @@ from mobai.paper.instances import remark2, snw, synthetic
 from mobai.problem import FloatArray, Problem
 from mobai.theory.highs import derivatives, solve_with_highs
 from mobai.theory.pairs import floor_mass
-from mobai.theory.surrogate import Bases, Plan, Surrogate, fallback_count
+from mobai.theory.surrogate import Bases, Plan, Surrogate, surrogate_fallbacks
 
 GAP = 1e-9
 
@@ -68,13 +68,13 @@ def random_program(rng: np.random.Generator) -> tuple[Instance, FloatArray, floa
 @pytest.mark.parametrize("seed", range(10))
 def test_agrees_with_highs_on_500_random_programs(seed: int) -> None:
     rng = np.random.default_rng([3, seed])
-    before = fallback_count()
+    before = surrogate_fallbacks()
     for _ in range(500):
         instance, weights, eta = random_program(rng)
         ours, reference = surrogate_proportions(instance, weights, eta), by_highs(instance, weights, eta)
         check(ours, eta)
         assert ours.value == pytest.approx(reference.value, rel=GAP + 2 * reference.gap)
-    assert fallback_count() == before
+    assert surrogate_fallbacks() == before
 
 
 @given(instances(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.1, 1.0]))
@@ -101,7 +101,7 @@ def test_agrees_with_highs_at_every_step(
     monkeypatch: pytest.MonkeyPatch, instance: Instance, eta: float, refresh: Any, pulls: int
 ) -> None:
     """Real trajectories, warm started; no fallback on the paper's instances."""
-    solve, steps, before = Plan.solve, [], fallback_count()
+    solve, steps, before = Plan.solve, [], surrogate_fallbacks()
 
     def solve_and_check(self: Plan, weights: FloatArray, bases: Bases) -> tuple[Surrogate, Bases]:
         ours, bases = solve(self, weights, bases)
@@ -115,7 +115,7 @@ def test_agrees_with_highs_at_every_step(
     total = instance.shape[0] + pulls
     run_trial(instance, Policy(MOBAI(eta, refresh)), 1e-300, seed=1, max_pulls=total)
     assert len(steps) == pulls
-    assert fallback_count() == before
+    assert surrogate_fallbacks() == before
 
 
 def test_discrete_rewards_with_ties_all_along() -> None:
@@ -223,11 +223,11 @@ def test_a_failed_certificate_is_counted_and_mended(monkeypatch: pytest.MonkeyPa
         arguments[-1][0] = 1 / 20
         return 0.0, np.inf, 7
 
-    instance, before = synthetic(seed=0), fallback_count()
+    instance, before = synthetic(seed=0), surrogate_fallbacks()
     monkeypatch.setattr(kernels, "solve_surrogate", fail)
     surrogate = surrogate_proportions(instance, np.full(20, 0.05))
     assert surrogate.fallback
-    assert fallback_count() == before + 1
+    assert surrogate_fallbacks() == before + 1
     check(surrogate, 0.1)
 
 

@@ -34,7 +34,7 @@ CERTIFIED = 1e-10
 PRICE_TOLERANCE = 1e-12
 SLACK_TOLERANCE = 1e-13
 # A slack falls only if its rate of change stands out of the rounding of its own terms.
-FALLS = 1e-11
+FALLS = 1e-13
 TIE = 1.0 + 1e-12
 
 
@@ -182,6 +182,14 @@ def price_of_total(tight: Integers, prices: Vector, total: int) -> float:
 
 
 @kernel
+def firmness(program: Program, i: int, m: int) -> float:
+    """How well a constraint determines its arm's share: a pair that means little to the arm does so badly."""
+    if m == len(program.best):
+        return 1.0
+    return program.a[m, i] / max(program.a[m, i], program.b[m, i])
+
+
+@kernel
 def choose_leaving(program: Program, own: Integers, tight: Integers, prices: Vector) -> tuple[int, bool]:
     """Find the constraint whose price is worth the least, if below zero: its position, or that of its arm's own one.
 
@@ -192,7 +200,7 @@ def choose_leaving(program: Program, own: Integers, tight: Integers, prices: Vec
     sum_price = price_of_total(tight, prices, total)
     arm, pair = np.empty(len(tight), np.int64), np.empty(len(tight), np.int64)
     decode(tight, objectives + 1, total, arm, pair)
-    worst, leaving, is_own, largest = 0.0, -1, False, abs(sum_price)
+    worst, leaving, is_own, largest = 0.0, -1, False, 0.0
     for k in range(len(tight)):
         i, m, worth = arm[k], pair[k], prices[k]
         if i >= 0 and m < objectives:
@@ -206,7 +214,14 @@ def choose_leaving(program: Program, own: Integers, tight: Integers, prices: Vec
             worth = own_worth(program, arm, pair, prices, i, sum_price)
             if worth < worst:
                 worst, leaving, is_own = worth, k, True
-    return (leaving, is_own) if worst < -PRICE_TOLERANCE * largest else (-1, False)
+    if is_own:
+        # Of the arm's tight constraints the firmest takes over; one that means nothing to the arm could not.
+        for k in range(len(tight)):
+            i = arm[leaving]
+            if arm[k] == i and firmness(program, i, pair[k]) > firmness(program, i, pair[leaving]):
+                leaving = k
+    scale = sum_price if sum_price > 0.0 else largest
+    return (leaving, is_own) if worst < -PRICE_TOLERANCE * scale else (-1, False)
 
 
 @kernel
@@ -406,14 +421,6 @@ def exchange(program: Program, lines: Lines, own: Integers, tight: Integers, k: 
 
 
 @kernel
-def firmness(program: Program, i: int, m: int) -> float:
-    """How well a constraint determines its arm's share: a pair that means little to the arm does so badly."""
-    if m == len(program.best):
-        return 1.0
-    return program.a[m, i] / max(program.a[m, i], program.b[m, i])
-
-
-@kernel
 def feasible(program: Program, shares: Vector, value: float) -> bool:
     """Whether the shares are above their floors and every pair reaches the value, up to rounding."""
     for i in range(len(shares)):
@@ -591,12 +598,12 @@ def solve_surrogate(
 
 @kernel
 def normalise(a: Matrix, b: Matrix, best: Integers, weights: Vector) -> float:
-    """Divide by the smallest rate at the weights, so that the value is near one, and so are the prices."""
+    """Divide by the smallest rate at the weights (at even ones if it is zero): then value and prices are near one."""
     unit = slowest_of_all(a, b, best, weights)
     if unit == 0.0:
-        for m in range(a.shape[0]):
-            for i in range(a.shape[1]):
-                unit = max(unit, a[m, i], b[m, i])
+        even = np.empty(len(weights))
+        fill(even, 1.0 / len(weights))
+        unit = slowest_of_all(a, b, best, even)
     for m in range(a.shape[0]):
         for i in range(a.shape[1]):
             a[m, i] /= unit

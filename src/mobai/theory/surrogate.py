@@ -51,7 +51,7 @@ class Surrogate:
     pivots
         How many steps the simplex method took; 0 when an earlier basis was still optimal.
     fallback
-        Whether HiGHS had to solve it (:func:`fallback_count` counts).
+        Whether HiGHS had to solve it (:func:`surrogate_fallbacks` counts).
     """
 
     proportions: FloatArray
@@ -111,7 +111,7 @@ class Plan:
         return failed if failed.gap <= found.gap else found
 
 
-def fallback_count() -> int:
+def surrogate_fallbacks() -> int:
     """Give how many programs this process had to hand to HiGHS. On the paper's instances: none."""
     return _fallbacks
 
