@@ -1,0 +1,189 @@
+"""The simplex method on the reduced program: which constraint leaves, which one blocks, and the loop of both."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mobai.kernels.basis import (
+    Lines,
+    decode,
+    draw_lines,
+    evaluate,
+    exchange,
+    factorise,
+    firmness,
+    own_worth,
+    price_of_total,
+)
+from mobai.kernels.compiled import kernel
+from mobai.kernels.dense import Flags, Integers, Vector, add_up, fill, solve, solve_transposed
+from mobai.kernels.game import Program, slowest, slowest_of_all
+
+PRICE_TOLERANCE = 1e-12
+SLACK_TOLERANCE = 1e-13
+# A slack falls only if its rate of change stands out of the rounding of its own terms.
+FALLS = 1e-13
+TIE = 1.0 + 1e-12
+
+
+@kernel
+def choose_leaving(program: Program, own: Integers, tight: Integers, prices: Vector) -> tuple[int, bool]:
+    """Find the constraint whose price is worth the least, if below zero: its position, or that of its arm's own one.
+
+    A pair's price counts by what it is worth to the arm it means most to, so that all are in the unit of the total's.
+    """
+    objectives = len(program.best)
+    total = len(own) * (objectives + 1)
+    sum_price = price_of_total(tight, prices, total)
+    arm, pair = np.empty(len(tight), np.int64), np.empty(len(tight), np.int64)
+    decode(tight, objectives + 1, total, arm, pair)
+    worst, leaving, is_own, largest = 0.0, -1, False, 0.0
+    for k in range(len(tight)):
+        i, m, worth = arm[k], pair[k], prices[k]
+        if i >= 0 and m < objectives:
+            worth *= max(program.a[m, i], program.b[m, i])
+        largest = max(largest, abs(worth))
+        if tight[k] > total:
+            worth = -abs(worth)
+        if worth < worst:
+            worst, leaving, is_own = worth, k, False
+        if i >= 0 and program.place[i] < 0:
+            worth = own_worth(program, arm, pair, prices, i, sum_price)
+            if worth < worst:
+                worst, leaving, is_own = worth, k, True
+    if is_own:
+        # Of the arm's tight constraints the firmest takes over; one that means nothing to the arm could not.
+        for k in range(len(tight)):
+            i = arm[leaving]
+            if arm[k] == i and firmness(program, i, pair[k]) > firmness(program, i, pair[leaving]):
+                leaving = k
+    scale = sum_price if sum_price > 0.0 else largest
+    return (leaving, is_own) if worst < -PRICE_TOLERANCE * scale else (-1, False)
+
+
+@kernel
+def first_blocking(
+    program: Program,
+    lines: Lines,
+    member: Flags,
+    shares: Vector,
+    direction: Vector,
+    change: Vector,
+    value: float,
+    trial: Vector,
+) -> int:
+    """Ratio test: the constraint that stops the move first; of several, the one that falls fastest. -1 for none.
+
+    Dividing for every pair would be most of the work. Instead the move is tried as far as known constraints let it go,
+    and only objectives with a pair that is too slow there are searched.
+    """
+    objectives, arms = program.a.shape
+    width = objectives + 1
+    climb = direction[len(direction) - 1]
+    length, block, steepest = np.inf, -1, 0.0
+    growth, size = 0.0, 0.0
+    for i in range(arms):
+        growth += change[i]
+        size += abs(change[i])
+    if member[arms * width] == 0 and growth > FALLS * size:
+        length, block = max(1.0 - add_up(shares), 0.0) / growth, arms * width
+    for i in range(arms):
+        if change[i] < 0.0 and member[i * width + objectives] == 0:
+            size = abs(lines.on_value[i] * climb) + abs(lines.on_hub[i] * direction[lines.link[i]])
+            slack = max(shares[i] - program.floor, 0.0)
+            if -change[i] > FALLS * size and slack <= -change[i] * length * TIE:
+                if slack * TIE < -change[i] * length or -change[i] > steepest:
+                    block, steepest = i * width + objectives, -change[i]
+                length = min(length, slack / -change[i])
+    tried = np.inf
+    for m in range(objectives):
+        j = program.best[m]
+        if tried != length:
+            tried = length
+            for i in range(arms):
+                trial[i] = shares[i] + length * change[i]
+        if block >= 0 and slowest(program.a[m], program.b[m], trial, j) >= value + length * climb:
+            continue
+        for i in range(arms):
+            by_rival, by_best = program.a[m, i] * change[i], program.b[m, i] * change[j]
+            fall = climb - by_rival - by_best
+            if fall <= FALLS * (abs(by_rival) + abs(by_best) + abs(climb)) or i == j or member[i * width + m] == 1:
+                continue
+            slack = max(program.a[m, i] * shares[i] + program.b[m, i] * shares[j] - value, 0.0)
+            if slack <= fall * length * TIE:
+                if slack * TIE < fall * length or fall > steepest:
+                    block, steepest = i * width + m, fall
+                length = min(length, slack / fall)
+    return block
+
+
+@kernel
+def simplex(
+    program: Program,
+    lines: Lines,
+    own: Integers,
+    tight: Integers,
+    pins: Vector,
+    warm: bool,
+    shares: Vector,
+    prices: Vector,
+) -> int:
+    """Pivot until no price is negative, or no pivot is left to try; returns their number. The certificate judges.
+
+    A warm start, from a basis of another program, may be infeasible: then there is nothing to pivot.
+    """
+    objectives, arms = program.a.shape
+    n, width = len(tight), objectives + 1
+    matrix, swaps = np.empty((n, n)), np.empty(n, np.int64)
+    z, direction, change, trial = np.empty(n), np.empty(n), np.empty(arms), np.empty(arms)
+    member = np.zeros(arms * width + 1 + n, np.uint8)
+    draw_lines(program, lines, own)
+    for i in range(arms):
+        if program.place[i] < 0:
+            member[i * width + own[i]] = 1
+    for k in range(n):
+        member[tight[k]] = 1
+    most = 1000 + 10 * arms
+    for pivots in range(most):
+        if not factorise(program, lines, pins, tight, matrix, swaps, z):
+            return pivots
+        solve(matrix, swaps, z)
+        evaluate(lines, z, 1.0, shares)
+        if pivots == 0 and warm and not feasible(program, shares, z[n - 1]):
+            return pivots
+        fill(prices, 0.0)
+        prices[n - 1] = -1.0
+        solve_transposed(matrix, swaps, prices)
+        leaving, is_own = choose_leaving(program, own, tight, prices)
+        if leaving < 0:
+            return pivots
+        if is_own:
+            # The arm's own constraint is to leave: another tight one of the same arm takes its place first.
+            exchange(program, lines, own, tight, leaving)
+            if not factorise(program, lines, pins, tight, matrix, swaps, direction):
+                return pivots
+        fill(direction, 0.0)
+        is_pin = tight[leaving] > arms * width
+        direction[leaving] = -1.0 if is_pin and prices[leaving] > 0.0 else 1.0
+        solve(matrix, swaps, direction)
+        evaluate(lines, direction, 0.0, change)
+        block = first_blocking(program, lines, member, shares, direction, change, z[n - 1], trial)
+        if block < 0:
+            return pivots
+        member[tight[leaving]] = 0
+        member[block] = 1
+        tight[leaving] = block
+        i = block // width
+        if i < arms and program.place[i] < 0 and firmness(program, i, block % width) > firmness(program, i, own[i]):
+            exchange(program, lines, own, tight, leaving)
+    return most
+
+
+@kernel
+def feasible(program: Program, shares: Vector, value: float) -> bool:
+    """Whether the shares are above their floors and every pair reaches the value, up to rounding."""
+    for i in range(len(shares)):
+        if shares[i] < program.floor - SLACK_TOLERANCE:
+            return False
+    slowest_rate = slowest_of_all(program.a, program.b, program.best, shares)
+    return value > 0.0 and slowest_rate >= value * (1.0 - SLACK_TOLERANCE)
