@@ -2,7 +2,7 @@
 
 Only entries can be called from Python, and only with arrays and numbers. The other kernels are called by kernels alone:
 they have no wrappers, which shortens compiling them, and no files in the cache, which could outlive their classes.
-numba renews a cached entry when the entry's own file changes; after editing another file of kernels, touch it.
+numba renews a cached entry when the entry's own file changes; after editing another file of kernels, touch that one.
 """
 
 from __future__ import annotations
