@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobai import GLR, InputError, Instance, Policy, Problem, TopTwo, Uniform, Verdict
+from mobai import GLR, MOBAI, InputError, Instance, Policy, Problem, TopTwo, Uniform, Verdict
 from mobai.lab.environment import Environment
 from mobai.lab.seeds import stream
 from mobai.policy import Session
@@ -144,7 +144,7 @@ def test_bad_reports_change_nothing(arm: int, rewards: Any, message: str) -> Non
         session.tell(0, [1, 2, 3])
 
 
-@pytest.mark.parametrize("rule", [Uniform(), TopTwo()])
+@pytest.mark.parametrize("rule", [Uniform(), TopTwo(), MOBAI()])
 def test_units_and_directions_do_not_matter(rule: Any) -> None:
     """Shifting, rescaling and mirroring one objective with its noise leaves every choice and decision alone."""
     moved = Instance(
@@ -180,3 +180,17 @@ def test_permuting_arms_and_objectives_permutes_the_verdict() -> None:
 def test_the_seed_fixes_the_choices() -> None:
     one, two = (driven(Policy(), 200).tally.asked for _ in range(2))
     assert (one == two).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Policy("top-two"), "sampling must be a sampling rule such as"),  # type: ignore[arg-type]
+        (lambda: Policy(TopTwo), "sampling must be a sampling rule such as"),  # type: ignore[arg-type]
+        (lambda: Policy(TopTwo(), "mixture"), "stopping must be a stopping rule such as"),  # type: ignore[arg-type]
+        (lambda: Policy().start(WORLD.problem, seed=-1), "seed must be a nonnegative integer"),
+    ],
+)
+def test_bad_parts(make: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()

@@ -42,9 +42,20 @@ class Policy:
     sampling: SamplingRule = field(default_factory=TopTwo)
     stopping: GLR = field(default_factory=GLR)
 
+    def __post_init__(self) -> None:
+        """Check the two parts."""
+        if isinstance(self.sampling, type) or not isinstance(self.sampling, SamplingRule):
+            raise InputError(f"sampling must be a sampling rule such as TopTwo(), not {self.sampling!r}")
+        if not isinstance(self.stopping, GLR):
+            raise InputError(f"stopping must be a stopping rule such as GLR('mixture'), not {self.stopping!r}")
+
     def start(self, problem: Problem, seed: Seed = None) -> Session:
         """Begin an experiment; the seed fixes every random choice of the sampling rule."""
-        return Session(self, problem, np.random.default_rng(seed))
+        try:
+            rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise InputError(f"seed must be a nonnegative integer or a NumPy generator, not {seed!r}") from None
+        return Session(self, problem, rng)
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,6 +132,9 @@ def test_run_gives_up(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "ads", "--seed", "-1"], "invalid value for '--seed'"),
         (["run", "ads", "--max-pulls", "0"], "invalid value for '--max-pulls'"),
         (["run", "ads", "--nothing"], "no such option"),
+        (["plan", "synthetic:seed=-1"], "synthetic:seed=-1: the instance 'synthetic' does not take these options"),
+        (["plan", "synthetic:seed=abc"], "synthetic:seed=abc: the instance 'synthetic' does not take these options"),
+        (["demo", "--delta", "2"], "delta must be a number between 0 and 1"),
         (["walk"], "no such command 'walk'"),
     ],
 )
@@ -205,3 +208,21 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 def test_unknown_commands_are_not_imported() -> None:
     assert group.get_command(click.Context(group), "os") is None
+
+
+def test_names_are_not_markup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    Instance([[3.0], [0.0], [1.0]], arms=["[red]A", "[/b]", "[v1] C"], objectives=["[bold]x"]).save(path)
+    for command in ("plan", "run"):
+        code, out, _ = mobai(capsys, command, str(path))
+        assert code == 0
+        assert "[red]A" in out
+        assert "[bold]x" in out
+
+
+def test_a_run_needs_no_lower_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    Instance([[1e-60], [0.0], [-1.0]]).save(path)
+    code, out, _ = mobai(capsys, "run", str(path), "--max-pulls", "20", "--json")
+    assert code == 0
+    assert json.loads(out)["lower_bound"] is None

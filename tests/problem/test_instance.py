@@ -49,6 +49,8 @@ def test_tie_names_objective_and_arms() -> None:
         (([1, 2, 3],), r"means must be a table .* shape \(3,\)"),
         (([[1, 2], [3]],), "means must be numbers in a rectangular table"),
         (([[1], [np.inf]],), "means must be finite"),
+        (([[1], [1e101]],), r"means must be between -1e\+100 and 1e\+100"),
+        (([[1], [10**400]],), "means must be numbers"),
         (([["x"], ["y"]],), "means must be numbers"),
         (([[1]],), "arms: at least two"),
         (([[1], [2]], 1.0, ["a", "b", "c"]), "means has 2 rows and 1 columns, but there are 3 arms and 1 objectives"),

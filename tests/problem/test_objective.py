@@ -28,5 +28,6 @@ def test_sign() -> None:
 def test_bad_direction_and_name() -> None:
     with pytest.raises(InputError, match="direction must be 'max' or 'min', not 'up'"):
         Objective("a", "up")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="name must be a non-empty string"):
-        Objective(" ")
+    for name in (" ", "a ", "a\nb", "sd(a)"):
+        with pytest.raises(InputError, match="name must be a non-empty string of printable characters"):
+            Objective(name)

@@ -107,7 +107,7 @@ def test_top_two_splits_by_noise() -> None:
     [
         ("nothing", "rule must be one of mo-bai, top-two, uniform, not 'nothing'"),
         ("mo-bai:eta=0", "eta must be positive"),
-        ("mo-bai:eta=x", "eta must be a finite number"),
+        ("mo-bai:eta=x", "eta must be a number from 0 to 1e\\+06"),
         ("mo-bai:refresh=never", "refresh must be 'doubling' or 'every', not 'never'"),
         ("uniform:eta=1", "rule 'uniform' does not take the options eta"),
         ("mo-bai:eta", "options are written key=value, not 'eta'"),

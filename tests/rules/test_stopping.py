@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobai import GLR, InputError
+from mobai import GLR, InputError, Policy, Problem
 from mobai.rules.stopping import Decision, Ladder
 from mobai.theory.thresholds import THRESHOLDS
 
@@ -30,6 +30,30 @@ def test_flags(name: str) -> None:
     assert GLR(name).certified == (name != "empirical")
     assert GLR(name).sticky == (name in ("mixture", "kaufmann_koolen"))
     assert GLR(name).name == name
+
+
+def test_evidence_of_a_session_by_its_definition() -> None:
+    """From the rewards themselves, pair by pair, with noise that differs by arm and objective (docs/thresholds.md)."""
+    problem = Problem(3, ["x", "y:min"], sd=[[1.0, 3.0], [2.0, 0.5], [0.7, 1.5]])
+    session, rng = Policy().start(problem, seed=1), np.random.default_rng(1)
+    rewards: list[list[list[float]]] = [[], [], []]
+    for _ in range(60):
+        arm = session.ask()
+        rewards[arm].append((rng.normal(size=2) * problem.sd[arm] + [arm, -arm]).tolist())
+        session.tell(arm, rewards[arm][-1])
+    for m, sign in enumerate((1, -1)):
+        means = [sign * np.mean([reward[m] for reward in arm]) for arm in rewards]
+        b = int(np.argmax(means))
+        evidence = []
+        for i in set(range(3)) - {b}:
+            s_b, s_i, n_b, n_i = problem.sd[b, m], problem.sd[i, m], len(rewards[b]), len(rewards[i])
+            z = (means[b] - means[i]) ** 2 / (2 * (s_b**2 / n_b + s_i**2 / n_i))
+            n_b, n_i = n_b * s_i / s_b, n_i * s_b / s_i
+            u = (n_b**2 + n_i**2) / (n_b * n_i * (n_b + n_i))
+            terms = [np.exp(z / (1 + c * u)) / np.sqrt((1 + n_b / c) * (1 + n_i / c)) for c in 8.0 ** np.arange(-1, 6)]
+            evidence.append(np.log(np.mean(terms)))
+        assert session.verdict(0.1).evidence[m] == pytest.approx(min(evidence), rel=1e-9)
+        assert session.verdict(0.1).leaders[m] == b
 
 
 def test_unknown_threshold() -> None:

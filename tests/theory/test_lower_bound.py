@@ -180,15 +180,23 @@ def test_samples() -> None:
 def test_tie_and_bad_eta() -> None:
     with pytest.raises(TieError, match="'arm 0', 'arm 1' are tied"):
         lower_bound(Instance([[1], [1]]))
-    with pytest.raises(InputError, match="eta must be a finite number, zero or more, not -1"):
+    with pytest.raises(InputError, match=r"eta must be a number from 0 to 1e\+06, not -1"):
         lower_bound(Instance([[1], [2]]), eta=-1)
 
 
-def test_gaps_beyond_floating_point() -> None:
-    with pytest.raises(InputError, match="leave the range of floating point numbers"):
-        lower_bound(Instance([[0.0], [1e-200]]))
-    with pytest.raises(InputError, match="leave the range of floating point numbers"):
-        lower_bound(Instance([[0.0], [1e300]], sd=1e-300))
+def test_gaps_too_far_apart() -> None:
+    with pytest.raises(InputError, match="the largest may be at most 1e\\+50 times the smallest"):
+        lower_bound(Instance([[1e-90], [0.0], [-1.0]]))
+    check_certificate(Instance([[1e-40], [0.0], [-1.0]]))
+
+
+@pytest.mark.parametrize("size", [1e-99, 1e99])
+def test_sizes_at_the_ends_of_the_range(size: float) -> None:
+    means, sd = np.array([[1.0], [0.0], [-2.0]]), 1e50 if size > 1 else 1e-50
+    near = lower_bound(Instance(means * size / sd)) if abs(np.log10(size / sd)) < 51 else None
+    far = lower_bound(Instance(means * size, sd=sd))
+    assert near is not None
+    assert far.weights == pytest.approx(near.weights)
 
 
 def test_a_failed_certificate_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

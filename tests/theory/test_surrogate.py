@@ -107,7 +107,7 @@ def test_agrees_with_highs_at_every_step(
         ours, bases = solve(self, weights, bases)
         reference = Surrogate(*solve_with_highs(*self._arrays, weights, self._mass))
         check(ours, eta)
-        assert ours.value == pytest.approx(reference.value, rel=GAP + 2 * reference.gap)
+        assert ours.value == pytest.approx(reference.value * self._unit, rel=GAP + 2 * reference.gap)
         steps.append(ours.pivots)
         return ours, bases
 
@@ -229,6 +229,32 @@ def test_a_failed_certificate_is_counted_and_mended(monkeypatch: pytest.MonkeyPa
     assert surrogate.fallback
     assert surrogate_fallbacks() == before + 1
     check(surrogate, 0.1)
+
+
+def test_highs_giving_up_leaves_our_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(*_: Any) -> None:
+        raise ConvergenceError("out of time")
+
+    def nearly(*arguments: Any) -> tuple[float, float, int]:
+        arguments[-1][0] = 1 / 20
+        return 1.0, 1.0 + 1e-6, 7
+
+    monkeypatch.setattr(kernels, "solve_surrogate", nearly)
+    monkeypatch.setattr("mobai.theory.surrogate.solve_with_highs", give_up)
+    surrogate = surrogate_proportions(synthetic(seed=0), np.full(20, 0.05))
+    assert surrogate.fallback
+    assert surrogate.gap == pytest.approx(1e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-99, 1e-40, 1e99])
+def test_sizes_at_the_ends_of_the_range(size: float) -> None:
+    """The proportions depend on ratios only; a gap that vanishes beside another one is a tie."""
+    means = np.array([[1.0, 0.0], [0.0, 2.0], [0.5, 0.4]])
+    ours = surrogate_proportions(Instance(means * size), [0.3, 0.3, 0.4])
+    assert ours.proportions == pytest.approx(surrogate_proportions(Instance(means), [0.3, 0.3, 0.4]).proportions)
+    mixed = surrogate_proportions(Instance([[1e99, 0.0], [0.0, 1e-99], [0.0, 0.0]]), [0.3, 0.3, 0.4])
+    assert np.isfinite(mixed.proportions).all()
+    assert mixed.value == 0
 
 
 def test_highs_giving_up_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

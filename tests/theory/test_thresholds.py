@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 from mobai import InputError, threshold
 from mobai.theory.thresholds import THRESHOLDS, Mixture, gamma_quantile, gaussian_calibration
@@ -121,11 +122,37 @@ def test_mixture_never_exceeds_z(z: float, b: int, i: int) -> None:
     assert Mixture().score(np.array([z]), b, i, 1, (2, 1), 1.0)[0] <= z
 
 
-def test_mixture_ignores_the_unit_of_the_noise() -> None:
-    rule = Mixture()
-    same = [rule.score(np.array([9.0]), 30, 40, 1, (2, 1), r)[0] for r in (1.0, 1.0)]
-    other = rule.score(np.array([9.0]), 40, 30, 1, (2, 1), 1.0)[0]
-    assert same[0] == same[1] == pytest.approx(other)
+@given(
+    st.floats(0.1, 10),
+    st.floats(0.1, 10),
+    st.integers(1, 500),
+    st.integers(1, 500),
+    st.floats(0, 5),
+    st.floats(1e-6, 1e6),
+)
+def test_mixture_by_its_definition(sd_b: float, sd_i: float, n_b: int, n_i: int, gap: float, unit: float) -> None:
+    """The smallest mixture likelihood ratio over a common mean, found by search, in any unit of measurement."""
+    z = gap**2 / (2 * (sd_b**2 / n_b + sd_i**2 / n_i))
+    score = Mixture().score(np.array([z]), n_b, n_i, 1, (2, 1), sd_i / sd_b)[0]
+    ref = (unit * sd_b) * (unit * sd_i)
+    counts = n_b * ref / (unit * sd_b) ** 2, n_i * ref / (unit * sd_i) ** 2
+    means = unit * gap / math.sqrt(ref), 0.0
+    terms = []
+    for c in Mixture.widths:
+
+        def log_ratio(mu: float, c: float = float(c)) -> float:
+            return sum(
+                0.5 * math.log(c / (n + c)) + n**2 * (mean - mu) ** 2 / (2 * (n + c))
+                for n, mean in zip(counts, means, strict=True)
+            )
+
+        terms.append(
+            minimize_scalar(log_ratio, bounds=(0.0, means[0] + 1e-9), method="bounded", options={"xatol": 1e-10}).fun
+        )
+    top = max(terms)
+    assert score == pytest.approx(
+        top + math.log(sum(math.exp(t - top) for t in terms) / len(terms)), rel=1e-6, abs=1e-6
+    )
 
 
 def test_the_leader_is_no_rival() -> None:

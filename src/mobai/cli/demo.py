@@ -13,6 +13,7 @@ from mobai.cli import options, screen
 from mobai.cli.run import certification
 from mobai.lab.trial import Trial, run_trial
 from mobai.paper.instances import ads
+from mobai.theory.confidence import resolve_log_inv_delta
 
 
 @click.command("demo")
@@ -21,6 +22,7 @@ from mobai.paper.instances import ads
 def command(delta: float, seed: int) -> None:
     """Find the best of six adverts for each of three metrics, on simulated visitors."""
     world = ads()
+    resolve_log_inv_delta(delta)
     # The bound's kernels compile for some seconds at their first use: in a process beside the run, not after it.
     with ProcessPoolExecutor(1, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as background:
         _show(world, delta, seed, background.submit(lower_bound, world))

@@ -8,7 +8,7 @@ import click
 
 from mobai import Policy, lower_bound
 from mobai.cli import options, screen
-from mobai.errors import TieError
+from mobai.errors import ConvergenceError, InputError
 from mobai.lab.trial import Trial, run_trial
 from mobai.paper.instances import find_instance
 from mobai.problem import Instance
@@ -58,10 +58,10 @@ def command(instance: str, delta: float, rule: str, threshold: str, seed: int, m
 
 
 def _bound(world: Instance, log_inv_delta: float) -> float | None:
-    """Give the lower bound on samples, or None where a tie makes it infinite."""
+    """Give the lower bound on samples, or None where there is none: a tie makes it infinite."""
     try:
         return lower_bound(world).samples(log_inv_delta=log_inv_delta)
-    except TieError:
+    except (InputError, ConvergenceError):
         return None
 
 

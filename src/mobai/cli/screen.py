@@ -15,13 +15,14 @@ from rich.text import Text
 
 from mobai.policy import Session, Verdict
 
-out = Console()
-err = Console(stderr=True)
+# Names come from files: what looks like markup in them is part of the name.
+out = Console(markup=False, highlight=False)
+err = Console(stderr=True, markup=False, highlight=False)
 
 
 def say(text: str = "") -> None:
     """Print a line as it is, however wide the terminal."""
-    out.print(text, soft_wrap=True, highlight=False)
+    out.print(text, soft_wrap=True)
 
 
 def working(what: str) -> Status:

@@ -2,13 +2,15 @@
 
 Only entries can be called from Python, and only with arrays and numbers. The other kernels are called by kernels alone:
 they have no wrappers, which shortens compiling them, and no files in the cache, which could outlive their classes.
-numba renews a cached entry when the entry's own file changes; after editing another file of kernels, touch that one.
+numba would renew a cached entry only when the entry's own file changes; ours depend on the text of every kernel.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
 
@@ -20,8 +22,19 @@ _COMMON = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that Python calls, at its first call."""
-    compiled: Callable[P, R] = njit(**_COMMON, cache=True)(function)
-    return compiled
+    compiled: Any = njit(**_COMMON, cache=True)(function)
+    stamped = compiled._cache._cache_file
+    stamped._source_stamp = (stamped._source_stamp, fingerprint())
+    result: Callable[P, R] = compiled
+    return result
+
+
+def fingerprint() -> str:
+    """Hash the text of all kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

@@ -82,5 +82,7 @@ def find_instance(text: str) -> Instance:
     _, options = parse_spec(text)
     try:
         return BUILT_IN[name](**options)
-    except TypeError:
+    except InputError:
+        raise
+    except (TypeError, ValueError):
         raise InputError(f"{text}: the instance {name!r} does not take these options") from None

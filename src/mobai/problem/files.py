@@ -14,6 +14,7 @@ JSON: an object with ``means`` (a list of rows) and optionally ``sd``, ``arms``,
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -47,19 +48,27 @@ def load(path: Path) -> Instance:
 def save(instance: Instance, path: Path) -> None:
     """Write an instance so that :func:`load` gives back an equal one."""
     suffix = path.suffix.lower()
-    if suffix == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(_csv_rows(instance))
-    elif suffix == ".json":
-        path.write_text(json.dumps(_as_json(instance), indent=2) + "\n", encoding="utf-8")
-    else:
+    if suffix not in (".csv", ".json"):
         raise InputError(f"{path}: the name must end in .csv or .json")
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            if suffix == ".csv":
+                csv.writer(file).writerows(_csv_rows(instance))
+            else:
+                file.write(json.dumps(_as_json(instance), indent=2) + "\n")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or 'cannot be written'}") from None
 
 
 def _read_csv(text: str) -> Instance:
-    rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise InputError(f"is not a table in CSV ({error})") from None
     if not rows:
         raise InputError("the table is empty")
+    if len(rows[0]) == 1 and ";" in rows[0][0]:
+        raise InputError("cells must be separated by commas, found ';'")
     header = None if all(_is_number(cell) for cell in rows[0]) else [cell.strip() for cell in rows[0]]
     # "A,0.3,80" is no header but the first arm, with its name.
     if header and header[0].lower() not in _NAME_COLUMN and header[1:] and all(map(_is_number, header[1:])):
@@ -124,6 +133,8 @@ def _read_json(text: str) -> Instance:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"is not valid JSON (line {error.lineno}: {error.msg})") from None
+    except (RecursionError, ValueError):
+        raise InputError("is not a JSON object with the key 'means' and numbers of a usual size") from None
     if not isinstance(data, dict) or "means" not in data:
         raise InputError("must be a JSON object with the key 'means'")
     unknown = sorted(set(data) - {"means", "sd", "arms", "objectives"})

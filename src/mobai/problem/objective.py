@@ -10,6 +10,11 @@ from mobai.errors import InputError
 Direction = Literal["max", "min"]
 
 
+def is_name(value: object) -> bool:
+    """Whether this can be a name in a file: printable, not empty, without space at its ends."""
+    return isinstance(value, str) and value == value.strip() != "" and value.isprintable()
+
+
 @dataclass(frozen=True)
 class Objective:
     """A metric to be optimised.
@@ -27,8 +32,11 @@ class Objective:
 
     def __post_init__(self) -> None:
         """Refuse what could not be written to a file and read back."""
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise InputError(f"objective: the name must be a non-empty string, not {self.name!r}")
+        if not is_name(self.name) or (self.name.startswith("sd(") and self.name.endswith(")")):
+            raise InputError(
+                "objective: the name must be a non-empty string of printable characters, no space at its ends, "
+                f"not of the form sd(...), not {self.name!r}"
+            )
         if self.direction not in ("max", "min"):
             raise InputError(f"objective {self.name!r}: the direction must be 'max' or 'min', not {self.direction!r}")
 

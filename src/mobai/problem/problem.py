@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
-from mobai.problem.objective import Objective
+from mobai.problem.objective import Objective, is_name
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+
+# Beyond these, squares of standardised gaps would leave the range of floating point numbers.
+_LARGEST = 1e100
+_SD_RANGE = (1e-50, 1e50)
 
 
 class Problem:
@@ -85,18 +90,20 @@ def frozen(array: FloatArray) -> FloatArray:
 
 
 def numbers(value: npt.ArrayLike, name: str) -> FloatArray:
-    """Convert to floats or say which argument is not made of finite numbers."""
+    """Convert to floats or say which argument is not made of finite numbers (of a size whose squares are finite)."""
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be numbers in a rectangular table") from None
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite numbers: found NaN or infinity")
+    if (np.abs(array) > _LARGEST).any():
+        raise InputError(f"{name} must be between -{_LARGEST:g} and {_LARGEST:g}")
     return array
 
 
 def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
-    names = tuple(f"arm {i}" for i in range(arms)) if isinstance(arms, int) else tuple(arms)
+    names = tuple(f"arm {i}" for i in range(arms)) if isinstance(arms, int | np.integer) else _sequence(arms, "arms")
     if len(names) < 2:
         raise InputError(f"arms: at least two are needed to look for a best one, not {len(names)}")
     _check_distinct(names, "arms")
@@ -104,18 +111,27 @@ def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
 
 
 def _objectives(objectives: Sequence[Objective | str] | int) -> tuple[Objective, ...]:
-    if isinstance(objectives, int):
+    if isinstance(objectives, int | np.integer):
         return _objectives([f"objective {m}" for m in range(objectives)])
-    parsed = tuple(o if isinstance(o, Objective) else Objective.parse(o) for o in objectives)
+    given = _sequence(objectives, "objectives")
+    if not all(isinstance(o, Objective | str) for o in given):
+        raise InputError("objectives must be names or Objective values")
+    parsed = tuple(o if isinstance(o, Objective) else Objective.parse(o) for o in given)
     if not parsed:
         raise InputError("objectives: at least one is needed")
     _check_distinct(tuple(o.name for o in parsed), "objectives")
     return parsed
 
 
+def _sequence(values: Sequence[Any], what: str) -> tuple[Any, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{what} must be a list of names, or how many there are, not {values!r}")
+    return tuple(values)
+
+
 def _check_distinct(names: tuple[str, ...], what: str) -> None:
-    if not all(isinstance(name, str) and name.strip() for name in names):
-        raise InputError(f"{what}: every name must be a non-empty string")
+    if not all(is_name(name) for name in names):
+        raise InputError(f"{what}: every name must be a non-empty string of printable characters, no space at its ends")
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
         raise InputError(f"{what}: names must be distinct, found {repeated[0]!r} more than once")
@@ -128,6 +144,6 @@ def _noise(sd: npt.ArrayLike, shape: tuple[int, int]) -> FloatArray:
             f"sd must be one number, {shape[1]} numbers (one per objective) or a {shape[0]} x {shape[1]} table, "
             f"not of shape {array.shape}"
         )
-    if not (array > 0).all():
-        raise InputError("sd must be positive")
+    if not ((array >= _SD_RANGE[0]) & (array <= _SD_RANGE[1])).all():
+        raise InputError(f"sd must be positive, between {_SD_RANGE[0]:g} and {_SD_RANGE[1]:g}")
     return frozen(np.broadcast_to(array, shape))

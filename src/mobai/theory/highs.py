@@ -61,7 +61,7 @@ def _solve_rows(
         method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if answer.x is None:
+    if answer.x is None or answer.ineqlin.marginals is None:
         raise ConvergenceError(f"HiGHS did not solve the surrogate program: {answer.message}")
     proportions = _lift(answer.x[:-1], unit * answer.x[-1], a, b, rival, best)
     return proportions, np.maximum(-answer.ineqlin.marginals, 0) / largest

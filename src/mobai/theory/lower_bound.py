@@ -40,7 +40,10 @@ class LowerBound:
         return relative_gap(self.lower, self.upper)
 
     def samples(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> float:
-        """Give c* kl(delta, 1 - delta): no policy with error at most delta needs fewer samples on average."""
+        """Give c* kl(delta, 1 - delta): no policy with error at most delta needs fewer samples on average.
+
+        With eta > 0 it is c~ that counts, and it binds policies that keep every arm's expected share above the floor.
+        """
         return self.value * binary_relative_entropy(resolve_log_inv_delta(delta, log_inv_delta))
 
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from mobai.errors import InputError
 from mobai.problem import FloatArray, Instance, IntArray
 
-# Below this, gap^2 leaves the range in which doubles keep their relative accuracy.
-_SMALLEST_STANDARDISED_GAP = 1e-150
+_LARGEST_SPREAD = 1e50
+_LARGEST_ETA = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +50,12 @@ class Pairs:
         best, objectives = instance.best_arms, np.arange(instance.shape[1])
         sd_best = instance.sd[best, objectives]
         rival = rivals(best, instance.shape[0])
-        with np.errstate(over="ignore"):
-            standardised = instance.gaps[rival] / np.hypot(instance.sd, sd_best)[rival]
-        unit = float(standardised.min())
-        if unit < _SMALLEST_STANDARDISED_GAP or not np.isfinite(standardised).all():
+        standardised = instance.gaps[rival] / np.hypot(instance.sd, sd_best)[rival]
+        unit, largest = float(standardised.min()), float(standardised.max())
+        if largest > _LARGEST_SPREAD * unit:
             raise InputError(
-                "means: the gaps divided by sd leave the range of floating point numbers; "
-                f"the smallest is {unit:.3g}, it must be at least {_SMALLEST_STANDARDISED_GAP}"
+                f"means: the gaps divided by sd go from {unit:.3g} to {largest:.3g}; "
+                f"the largest may be at most {_LARGEST_SPREAD:g} times the smallest"
             )
         ratio = np.divide(unit, instance.gaps, out=np.zeros(instance.shape), where=rival)
         return cls(2 * (instance.sd * ratio) ** 2, 2 * (sd_best * ratio) ** 2, best, unit**2)
@@ -91,6 +90,6 @@ def rivals(best: IntArray, arms: int) -> npt.NDArray[np.bool_]:
 
 def floor_mass(eta: float) -> float:
     """Total weight that the floors ``eta / (K (1 + eta))`` of Gamma_eta reserve, eta / (1 + eta)."""
-    if not isinstance(eta, int | float | np.number) or not 0 <= eta < np.inf:
-        raise InputError(f"eta must be a finite number, zero or more, not {eta!r}")
+    if not isinstance(eta, int | float | np.number) or not 0 <= eta <= _LARGEST_ETA:
+        raise InputError(f"eta must be a number from 0 to {_LARGEST_ETA:g}, not {eta!r}")
     return float(eta / (1 + eta))

@@ -11,13 +11,13 @@ a matrix game on a simplex with floors, two nonzeros a row. A simplex method in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mobai.errors import InputError
+from mobai.errors import ConvergenceError, InputError
 from mobai.kernels import surrogate as kernels
 from mobai.problem import FloatArray, Instance, IntArray
 from mobai.problem.problem import numbers
@@ -26,6 +26,7 @@ from mobai.theory.highs import solve_with_highs
 from mobai.theory.pairs import floor_mass
 
 _PROMISED_GAP = 1e-9
+_LEAST_SHARE_OF_GAP = 1e-60
 _fallbacks = 0
 
 
@@ -80,7 +81,14 @@ class Plan:
     """
 
     def __init__(self, gaps: FloatArray, sd: FloatArray, best: IntArray, mass: float) -> None:
-        self._arrays = (np.array(gaps.T, order="C"), np.array(sd.T, order="C") ** 2, best.astype(np.int64))
+        # In units of an objective's largest sd and of the largest gap: their squares stay in range, and gaps that
+        # would vanish beside the largest are ties.
+        noise = sd.max(axis=0)
+        unit = (gaps / noise).max() or 1.0
+        scaled = gaps / noise / unit
+        counted = np.where(scaled < _LEAST_SHARE_OF_GAP, 0.0, scaled)
+        self._arrays = (np.array(counted.T, order="C"), np.array((sd / noise).T, order="C") ** 2, best.astype(np.int64))
+        self._unit = float(unit) ** 2
         self._mass = mass
 
     def has_leaders(self, best: IntArray) -> bool:
@@ -97,7 +105,7 @@ class Plan:
         known = Bases(bases.codes.copy(), bases.shares.copy())
         floor = self._mass / len(weights)
         value, upper, pivots = kernels.solve_surrogate(*self._arrays, weights, floor, *known)
-        solution = Surrogate(known.shares[0].copy(), value, upper, pivots)
+        solution = Surrogate(known.shares[0].copy(), value * self._unit, upper * self._unit, pivots)
         if solution.gap <= _PROMISED_GAP:
             return solution, known
         return self._fall_back(solution, weights), self.no_bases()
@@ -106,9 +114,13 @@ class Plan:
         """Let HiGHS try; keep the better certified of the two."""
         global _fallbacks  # noqa: PLW0603 - the count is the process's
         _fallbacks += 1
-        proportions, value, upper = solve_with_highs(*self._arrays, weights, self._mass)
-        found = Surrogate(proportions, value, upper, failed.pivots, fallback=True)
-        return failed if failed.gap <= found.gap else found
+        ours = replace(failed, fallback=True)
+        try:
+            proportions, value, upper = solve_with_highs(*self._arrays, weights, self._mass)
+        except ConvergenceError:
+            return ours
+        found = Surrogate(proportions, value * self._unit, upper * self._unit, failed.pivots, fallback=True)
+        return ours if ours.gap <= found.gap else found
 
 
 def surrogate_fallbacks() -> int:

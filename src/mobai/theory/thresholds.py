@@ -14,6 +14,7 @@ What is proven, and where: docs/thresholds.md.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
@@ -225,7 +226,7 @@ def threshold(
         if rule.sticky:
             raise InputError(f"leader_pulls and other_pulls must be given for the threshold {name!r}")
         leader_pulls = other_pulls = 1
-    if not (1 <= leader_pulls < math.inf and 1 <= other_pulls < math.inf):
+    if not all(isinstance(n, Real) and 1 <= n < math.inf for n in (leader_pulls, other_pulls)):
         raise InputError("leader_pulls and other_pulls must be finite numbers, 1 or more")
     return rule.needed(
         rule.level(log_inv_delta, arms, objectives), leader_pulls, other_pulls, pulls, (arms, objectives)
