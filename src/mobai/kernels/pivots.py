@@ -77,9 +77,29 @@ def first_blocking(
     Dividing for every pair would be most of the work. Instead the move is tried as far as known constraints let it go,
     and only objectives with a pair that is too slow there are searched.
     """
-    objectives, arms = program.a.shape
-    width = objectives + 1
     climb = direction[len(direction) - 1]
+    length, block, steepest = blocking_share(program, lines, member, shares, direction, change)
+    tried = np.inf
+    for m in range(len(program.best)):
+        if tried != length:
+            tried = length
+            for i in range(len(shares)):
+                trial[i] = shares[i] + length * change[i]
+        reached = block >= 0 and slowest(program.a[m], program.b[m], trial, program.best[m]) >= value + length * climb
+        if not reached:
+            length, block, steepest = blocking_pair(
+                program, m, member, shares, change, value, climb, length, block, steepest
+            )
+    return block
+
+
+@kernel
+def blocking_share(
+    program: Program, lines: Lines, member: Flags, shares: Vector, direction: Vector, change: Vector
+) -> tuple[float, int, float]:
+    """How far the total and the floors let the move go: the length, which of them blocks, and how fast it falls."""
+    objectives, arms = program.a.shape
+    width, climb = objectives + 1, direction[len(direction) - 1]
     length, block, steepest = np.inf, -1, 0.0
     growth, size = 0.0, 0.0
     for i in range(arms):
@@ -95,26 +115,45 @@ def first_blocking(
                 if slack * TIE < -change[i] * length or -change[i] > steepest:
                     block, steepest = i * width + objectives, -change[i]
                 length = min(length, slack / -change[i])
-    tried = np.inf
-    for m in range(objectives):
-        j = program.best[m]
-        if tried != length:
-            tried = length
-            for i in range(arms):
-                trial[i] = shares[i] + length * change[i]
-        if block >= 0 and slowest(program.a[m], program.b[m], trial, j) >= value + length * climb:
+    return length, block, steepest
+
+
+@kernel
+def blocking_pair(
+    program: Program,
+    m: int,
+    member: Flags,
+    shares: Vector,
+    change: Vector,
+    value: float,
+    climb: float,
+    length: float,
+    block: int,
+    steepest: float,
+) -> tuple[float, int, float]:
+    """The same for one objective's pairs, given how far the others let the move go."""
+    j, width = program.best[m], len(program.best) + 1
+    for i in range(len(shares)):
+        by_rival, by_best = program.a[m, i] * change[i], program.b[m, i] * change[j]
+        fall = climb - by_rival - by_best
+        if fall <= FALLS * (abs(by_rival) + abs(by_best) + abs(climb)) or i == j or member[i * width + m] == 1:
             continue
-        for i in range(arms):
-            by_rival, by_best = program.a[m, i] * change[i], program.b[m, i] * change[j]
-            fall = climb - by_rival - by_best
-            if fall <= FALLS * (abs(by_rival) + abs(by_best) + abs(climb)) or i == j or member[i * width + m] == 1:
-                continue
-            slack = max(program.a[m, i] * shares[i] + program.b[m, i] * shares[j] - value, 0.0)
-            if slack <= fall * length * TIE:
-                if slack * TIE < fall * length or fall > steepest:
-                    block, steepest = i * width + m, fall
-                length = min(length, slack / fall)
-    return block
+        slack = max(program.a[m, i] * shares[i] + program.b[m, i] * shares[j] - value, 0.0)
+        if slack <= fall * length * TIE:
+            if slack * TIE < fall * length or fall > steepest:
+                block, steepest = i * width + m, fall
+            length = min(length, slack / fall)
+    return length, block, steepest
+
+
+@kernel
+def mark_members(program: Program, own: Integers, tight: Integers, member: Flags) -> None:
+    """Mark what holds an arm or is tight: it moves along, and cannot block."""
+    for i in range(len(own)):
+        if program.place[i] < 0:
+            member[i * (len(program.best) + 1) + own[i]] = 1
+    for k in range(len(tight)):
+        member[tight[k]] = 1
 
 
 @kernel
@@ -138,11 +177,7 @@ def simplex(
     z, direction, change, trial = np.empty(n), np.empty(n), np.empty(arms), np.empty(arms)
     member = np.zeros(arms * width + 1 + n, np.uint8)
     draw_lines(program, lines, own)
-    for i in range(arms):
-        if program.place[i] < 0:
-            member[i * width + own[i]] = 1
-    for k in range(n):
-        member[tight[k]] = 1
+    mark_members(program, own, tight, member)
     most = 1000 + 10 * arms
     for pivots in range(most):
         if not factorise(program, lines, pins, tight, matrix, swaps, z):
