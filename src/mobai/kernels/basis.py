@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mobai.kernels.compiled import kernel
-from mobai.kernels.dense import Integers, Matrix, Vector, add_up, factor, fill
+from mobai.kernels.dense import Integers, Matrix, Vector, add_up, factor
 from mobai.kernels.game import Program
 
 
@@ -51,28 +51,28 @@ def draw_lines(program: Program, lines: Lines, own: Integers) -> None:
 
 
 @kernel
-def gradient(program: Program, lines: Lines, pins: Vector, code: int, row: Vector) -> float:
-    """Write the slack of a constraint as ``row . z + constant``; returns the constant."""
-    width = len(program.best) + 1
-    n = len(row)
+def gradient(program: Program, lines: Lines, pins: Vector, code: int, rows: Matrix, k: int) -> float:
+    """Write the slack of a constraint as ``rows[k] . z + constant``; returns the constant."""
+    width, n = len(program.best) + 1, rows.shape[1]
     total = len(lines.base) * width
-    fill(row, 0.0)
+    for h in range(n):
+        rows[k, h] = 0.0
     if code > total:
-        row[code - total - 1] = 1.0
+        rows[k, code - total - 1] = 1.0
         return -pins[code - total - 1]
     if code == total:
         for i in range(len(lines.base)):
-            row[n - 1] -= lines.on_value[i]
-            row[lines.link[i]] -= lines.on_hub[i]
+            rows[k, n - 1] -= lines.on_value[i]
+            rows[k, lines.link[i]] -= lines.on_hub[i]
         return 1.0 - add_up(lines.base)
     i, m = code // width, code % width
     size = 1.0 if m == width - 1 else program.a[m, i]
-    row[n - 1] += size * lines.on_value[i]
-    row[lines.link[i]] += size * lines.on_hub[i]
+    rows[k, n - 1] += size * lines.on_value[i]
+    rows[k, lines.link[i]] += size * lines.on_hub[i]
     if m == width - 1:
         return lines.base[i] - program.floor
-    row[program.hub[m]] += program.b[m, i]
-    row[n - 1] -= 1.0
+    rows[k, program.hub[m]] += program.b[m, i]
+    rows[k, n - 1] -= 1.0
     return size * lines.base[i]
 
 
@@ -90,7 +90,7 @@ def factorise(
 ) -> bool:
     """Factorise the matrix of the tight constraints, and give the right-hand side that makes them so."""
     for k in range(len(tight)):
-        right[k] = -gradient(program, lines, pins, tight[k], matrix[k])
+        right[k] = -gradient(program, lines, pins, tight[k], matrix, k)
     return factor(matrix, swaps)
 
 

@@ -25,33 +25,36 @@ class Program(NamedTuple):
 
 
 @fast_kernel
-def linearise(gaps: Vector, variance: Vector, weights: Vector, j: int, a: Vector, b: Vector) -> None:
-    """Fill in the derivatives of the rates of one objective's pairs at the weights; arm j is its best."""
-    w_j, v_j = weights[j], variance[j]
+def linearise(gaps: Matrix, variance: Matrix, weights: Vector, m: int, j: int, a: Matrix, b: Matrix) -> None:
+    """Fill in the derivatives of the rates of objective m's pairs at the weights; arm j is its best.
+
+    Like the other loops here it takes whole matrices and a row number: a view of a row costs more than a short row.
+    """
+    w_j, v_j = weights[j], variance[m, j]
     for i in range(len(weights)):
         # Where both weights are zero, the limit of equal, vanishing ones.
         vanishing = weights[i] + w_j == 0.0
         x_i, x_j = 1.0 if vanishing else weights[i], 1.0 if vanishing else w_j
-        root = gaps[i] / (variance[i] * x_j + v_j * x_i)
-        a[i] = 0.5 * variance[i] * (root * x_j) ** 2
-        b[i] = 0.5 * v_j * (root * x_i) ** 2
+        root = gaps[m, i] / (variance[m, i] * x_j + v_j * x_i)
+        a[m, i] = 0.5 * variance[m, i] * (root * x_j) ** 2
+        b[m, i] = 0.5 * v_j * (root * x_i) ** 2
 
 
 @fast_kernel
-def least(a: Vector, b: Vector, shares: Vector, share: float) -> float:
-    """The smallest ``a_i s_i + b_i share``."""
+def least(a: Matrix, b: Matrix, m: int, shares: Vector, share: float, start: int, stop: int) -> float:
+    """The smallest ``a_mi s_i + b_mi share`` of the arms from start to stop."""
     smallest = np.inf
-    for i in range(len(a)):
-        rate = a[i] * shares[i] + b[i] * share
+    for i in range(start, stop):
+        rate = a[m, i] * shares[i] + b[m, i] * share
         smallest = rate if rate < smallest else smallest
     return smallest
 
 
 @kernel
-def slowest(a: Vector, b: Vector, shares: Vector, j: int) -> float:
-    """The smallest rate of one objective's pairs; its best arm j is no rival of itself."""
-    before = least(a[:j], b[:j], shares[:j], shares[j])
-    return min(before, least(a[j + 1 :], b[j + 1 :], shares[j + 1 :], shares[j]))
+def slowest(a: Matrix, b: Matrix, m: int, shares: Vector, j: int) -> float:
+    """The smallest rate of objective m's pairs; its best arm j is no rival of itself."""
+    before = least(a, b, m, shares, shares[j], 0, j)
+    return min(before, least(a, b, m, shares, shares[j], j + 1, len(shares)))
 
 
 @kernel
@@ -59,7 +62,7 @@ def slowest_of_all(a: Matrix, b: Matrix, best: Integers, shares: Vector) -> floa
     """The smallest rate of all pairs."""
     smallest = np.inf
     for m in range(len(best)):
-        smallest = min(smallest, slowest(a[m], b[m], shares, best[m]))
+        smallest = min(smallest, slowest(a, b, m, shares, best[m]))
     return smallest
 
 

@@ -85,7 +85,7 @@ def first_blocking(
             tried = length
             for i in range(len(shares)):
                 trial[i] = shares[i] + length * change[i]
-        reached = block >= 0 and slowest(program.a[m], program.b[m], trial, program.best[m]) >= value + length * climb
+        reached = block >= 0 and slowest(program.a, program.b, m, trial, program.best[m]) >= value + length * climb
         if not reached:
             length, block, steepest = blocking_pair(
                 program, m, member, shares, change, value, climb, length, block, steepest

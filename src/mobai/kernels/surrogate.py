@@ -36,7 +36,7 @@ def solve_surrogate(
         gaps = separate_ties(gaps, best)
     a, b = np.empty((objectives, arms)), np.empty((objectives, arms))
     for m in range(objectives):
-        linearise(gaps[m], variance[m], weights, best[m], a[m], b[m])
+        linearise(gaps, variance, weights, m, best[m], a, b)
     unit = normalise(a, b, best, weights)
     hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
     hubs = find_hubs(best, hub, place)
