@@ -141,13 +141,14 @@ class Session:
         self._rng = rng
         self._memory = policy.sampling.init(problem)
         self._ladder = Ladder(problem.shape[1], sticky=policy.stopping.sticky)
-        self._told: FloatArray = np.zeros(problem.shape[0])
+        self._open = [0] * problem.shape[0]
         self._look()
 
     def ask(self) -> int:
         """Give the arm to pull next. Several asks may be open at once."""
         arm, self._memory = self.policy.sampling.choose(self.problem, self._memory, self.tally, self._rng)
         self.tally.ask(arm)
+        self._open[arm] += 1
         return arm
 
     def tell(self, arm: int, rewards: npt.ArrayLike) -> None:
@@ -158,9 +159,9 @@ class Session:
             raise InputError(
                 f"rewards must be {self.problem.shape[1]} numbers, one per objective, not of shape {values.shape}"
             )
-        if self._told[arm] >= self.tally.asked[arm]:
+        if not self._open[arm]:
             raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no open ask to tell the rewards of")
-        self._told[arm] += 1
+        self._open[arm] -= 1
         self.tally.tell(arm, values * self.problem.signs)
         self._look()
 

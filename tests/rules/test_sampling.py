@@ -42,7 +42,7 @@ def test_uniform_goes_round() -> None:
 
 @pytest.mark.parametrize("refresh", ["doubling", "every"])
 def test_mo_bai_by_the_specification(refresh: Any) -> None:
-    """SPEC, Algorithm 1, written out with all pulls kept in lists."""
+    """Algorithm 1 of the paper, written out with all pulls kept in lists."""
     eta, arms, pulls = 0.3, 4, 70
     chosen = drive(Policy(MOBAI(eta, refresh)).start(WORLD.problem), pulls)
     world = Environment(WORLD, stream(5, "noise"))

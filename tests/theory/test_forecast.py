@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mobai import Instance, Policy, lower_bound
+from mobai import Instance, Policy, Uniform, lower_bound
 from mobai.lab.trial import run_trial
 from mobai.theory.forecast import forecast_samples
 
@@ -11,14 +11,11 @@ from mobai.theory.forecast import forecast_samples
 def test_forecast_is_where_a_noise_free_run_stops() -> None:
     instance = Instance([[1.0], [0.0]])
     total = forecast_samples(instance, np.array([0.5, 0.5]), np.log(20))
-    session = Policy().start(instance.problem, seed=0)
-    pulls = 0
+    session = Policy(Uniform()).start(instance.problem)
     while not session.verdict(0.05).stopped:
-        arm = pulls % 2
-        session.tally.ask(arm)
+        arm = session.ask()
         session.tell(arm, instance.means[arm])
-        pulls += 1
-    assert abs(pulls - total) <= 2
+    assert abs(session.tally.told - total) <= 2
 
 
 def test_every_arm_is_counted_at_least_once() -> None:

@@ -14,7 +14,7 @@ from mobai import ConvergenceError, InputError, Instance, TieError, lower_bound
 from mobai.paper.instances import remark2, snw, synthetic
 from mobai.problem import FloatArray
 from mobai.theory import oracle
-from mobai.theory.pairs import Pairs
+from mobai.theory.pairs import Pairs, rivals
 
 GAP = 1e-9
 
@@ -160,7 +160,7 @@ def test_the_certificate_does_not_trust_the_solver(instance: Instance, seed: int
     """Whatever point is certified, even a random one, its two bounds enclose the truth."""
     rng, pairs = np.random.default_rng(seed), Pairs.of(instance)
     weights = rng.dirichlet(np.ones(instance.shape[0])) * (1 - mass) + mass / instance.shape[0]
-    prices = np.where(pairs.rival, rng.exponential(size=instance.shape), 0)
+    prices = np.where(rivals(pairs.best, len(weights)), rng.exponential(size=instance.shape), 0)
     floor_prices = rng.uniform(size=instance.shape[0])
     claim = oracle.certify(pairs, mass, weights, prices, floor_prices)
     best = oracle.solve_oracle(pairs, mass)

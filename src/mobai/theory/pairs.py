@@ -1,7 +1,7 @@
 """The pairs (arm, objective) that must be told apart, in the form every solver of this layer works on.
 
 To identify the best arm ``b`` of objective ``m`` each rival ``i`` has to be separated from it. With weights ``w`` that
-happens at the rate (SPEC eq. cstar, with known noise)::
+happens at the rate (the paper's eq. cstar, with known noise)::
 
     f_im(w) = D_im^2 / 2  /  (sd_im^2 / w_i + sd_bm^2 / w_b)
 
@@ -11,7 +11,6 @@ so ``1/f_im = own_im / w_i + lead_im / w_b`` with ``own = 2 (sd_im/D_im)^2`` and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -65,11 +64,6 @@ class Pairs:
         """The number of arms and the number of objectives."""
         arms, objectives = self.own.shape
         return arms, objectives
-
-    @cached_property
-    def rival(self) -> npt.NDArray[np.bool_]:
-        """Where there is a pair: everywhere but at the best arms. Shape (K, M)."""
-        return rivals(self.best, self.shape[0])
 
     def cost(self, weights: FloatArray) -> FloatArray:
         """``own/w_i + lead/w_b``, the inverse of every pair's rate; 0 where there is no pair."""

@@ -1,4 +1,4 @@
-"""When is the evidence enough? The thresholds of VALIDITY, each in two halves.
+"""When is the evidence enough? The thresholds, each in two halves.
 
 Every threshold here separates what the data say from what the user asks for: an objective may be decided when
 
