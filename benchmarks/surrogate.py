@@ -48,7 +48,7 @@ CASES = {
 def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[Plan, FloatArray]]:
     """Run MO-BAI as in the paper (eta = 0.1, plan refreshed at powers of two) and give each step's program."""
     rule, tally = MOBAI(), Tally(instance.problem)
-    memory, world, rng = rule.init(instance.problem), Environment(instance, stream(seed, "noise")), stream(seed, "rule")
+    memory, world, rng = rule.init(instance.problem), Environment(instance, seed), stream(seed, "rule")
     for t in range(instance.shape[0] + steps):
         arm = t
         if t >= instance.shape[0]:

@@ -21,7 +21,7 @@ WORLD = Instance([[2.0, 0.0, 0.4], [0.0, 2.2, 0.5], [0.5, 0.5, 2.3]])
 
 def driven(policy: Policy, pulls: int) -> Session:
     """A session that has seen some pulls."""
-    session, environment = policy.start(WORLD.problem, seed=3), Environment(WORLD, stream(3, "noise"))
+    session, environment = policy.start(WORLD.problem, seed=3), Environment(WORLD, 3)
     for _ in range(pulls):
         arm = session.ask()
         session.tell(arm, environment.pull(arm))
@@ -39,7 +39,7 @@ def test_one_trajectory_answers_every_delta(name: str) -> None:
     levels = [0.5, 2.0, 5.0, 20.0]
     late = driven(policy, 400)
     early = policy.start(WORLD.problem, seed=3)
-    environment = Environment(WORLD, stream(3, "noise"))
+    environment = Environment(WORLD, 3)
     firsts: dict[float, int | None] = dict.fromkeys(levels)
     for t in range(1, 401):
         arm = early.ask()
@@ -151,7 +151,7 @@ def test_units_and_directions_do_not_matter(rule: Any) -> None:
         WORLD.means * [1, -4, 1] + [0, 9, 0], sd=[1, 4, 1], objectives=["objective 0", "objective 1:min", "objective 2"]
     )
     one, two = driven(Policy(rule), 300), Policy(rule).start(moved.problem, seed=3)
-    environment = Environment(WORLD, stream(3, "noise"))
+    environment = Environment(WORLD, 3)
     for _ in range(300):
         arm = two.ask()
         two.tell(arm, environment.pull(arm) * [1, -4, 1] + [0, 9, 0])

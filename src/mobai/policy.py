@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from mobai.problem import FloatArray, Problem, Tally
 from mobai.problem.problem import frozen, numbers
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.top_two import TopTwo
-from mobai.rules.stopping import GLR, Decision, Ladder
+from mobai.rules.stopping import GLR, Decision, Elimination, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
 
 Seed = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
@@ -40,14 +41,22 @@ class Policy:
     """
 
     sampling: SamplingRule = field(default_factory=TopTwo)
-    stopping: GLR = field(default_factory=GLR)
+    # Left out: the sampling rule's own, if it stops by itself, or GLR().
+    stopping: StoppingRule = cast(StoppingRule, None)
 
     def __post_init__(self) -> None:
-        """Check the two parts."""
+        """Check the two parts and that they go together."""
         if isinstance(self.sampling, type) or not isinstance(self.sampling, SamplingRule):
             raise InputError(f"sampling must be a sampling rule such as TopTwo(), not {self.sampling!r}")
-        if not isinstance(self.stopping, GLR):
+        own = getattr(self.sampling, "stopping", None)
+        if self.stopping is None:
+            object.__setattr__(self, "stopping", own or GLR())
+        if isinstance(self.stopping, type) or not isinstance(self.stopping, StoppingRule):
             raise InputError(f"stopping must be a stopping rule such as GLR('mixture'), not {self.stopping!r}")
+        if own is not None and self.stopping != own:
+            raise InputError(f"stopping must be left out: {self.sampling.name} stops by itself")
+        if own is None and isinstance(self.stopping, Elimination):
+            raise InputError("stopping: elimination goes with successive-elimination only")
 
     def start(self, problem: Problem, seed: Seed = None) -> Session:
         """Begin an experiment; the seed fixes every random choice of the sampling rule."""
@@ -140,9 +149,8 @@ class Session:
         self.tally = Tally(problem)
         self._rng = rng
         self._memory = policy.sampling.init(problem)
-        self._ladder = Ladder(problem.shape[1], sticky=policy.stopping.sticky)
+        self._watch = policy.stopping.start(problem)
         self._open = [0] * problem.shape[0]
-        self._look()
 
     def ask(self) -> int:
         """Give the arm to pull next. Several asks may be open at once."""
@@ -163,7 +171,7 @@ class Session:
             raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no open ask to tell the rewards of")
         self._open[arm] -= 1
         self.tally.tell(arm, values * self.problem.signs)
-        self._look()
+        self._watch.look(self.tally)
 
     def verdict(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Verdict:
         """Say where the experiment stands at this error probability; any delta may be asked for at any time."""
@@ -172,15 +180,10 @@ class Session:
         return Verdict(
             problem=self.problem,
             log_inv_delta=x,
-            leaders=tuple(self._statistic.leaders.tolist()),
-            decisions=self._ladder.decisions(level),
-            evidence=frozen(self._evidence),
+            leaders=tuple(self._watch.leaders.tolist()),
+            decisions=self._watch.decisions(x),
+            evidence=frozen(self._watch.evidence),
             threshold=frozen(np.full(self.problem.shape[1], level)),
             pulls=self.tally.told,
             certified=self.policy.stopping.certified,
         )
-
-    def _look(self) -> None:
-        """Weigh the evidence after every answer, so that no crossing of any level is missed."""
-        self._statistic, self._evidence = self.policy.stopping.evidence(self.problem, self.tally)
-        self._ladder.climb(self.tally.told, self._evidence, self._statistic.leaders)

@@ -14,7 +14,7 @@ WORLD = Instance([[1.0, 9.0], [0.0, 3.0]], sd=[1, 2], objectives=["x", "y:min"])
 
 def test_environment_has_the_moments_of_the_instance() -> None:
     """20,000 pulls; each check is five standard errors wide (false alarm rate below 1e-5)."""
-    world = Environment(WORLD, stream(0, "noise"))
+    world = Environment(WORLD, 0)
     rewards = np.array([world.pull(1) for _ in range(20_000)])
     assert rewards.mean(axis=0) == pytest.approx([0, 3], abs=5 * 2 / np.sqrt(20_000))
     assert rewards.std(axis=0) == pytest.approx([1, 2], rel=5 / np.sqrt(40_000))

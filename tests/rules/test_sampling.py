@@ -19,7 +19,7 @@ WORLD = Instance([[1.0, 0.2], [0.3, 0.9], [0.6, 0.5], [0.1, 0.4]])
 
 
 def drive(session: Session, pulls: int, seed: int = 5) -> list[int]:
-    world = Environment(WORLD, stream(seed, "noise"))
+    world = Environment(WORLD, seed)
     arms = []
     for _ in range(pulls):
         arms.append(session.ask())
@@ -45,7 +45,7 @@ def test_mo_bai_by_the_specification(refresh: Any) -> None:
     """Algorithm 1 of the paper, written out with all pulls kept in lists."""
     eta, arms, pulls = 0.3, 4, 70
     chosen = drive(Policy(MOBAI(eta, refresh)).start(WORLD.problem), pulls)
-    world = Environment(WORLD, stream(5, "noise"))
+    world = Environment(WORLD, 5)
     rewards = [world.pull(arm) for arm in chosen]
     buffer = np.zeros(arms)
     for t in range(arms + 1, pulls + 1):
@@ -64,7 +64,7 @@ def test_mo_bai_by_the_specification(refresh: Any) -> None:
 def test_top_two_by_its_definition() -> None:
     problem = Problem(4, 2, sd=[[1.0, 2.0], [0.5, 1.0], [1.0, 1.0], [3.0, 1.0]])
     session = Policy(TopTwo()).start(problem, seed=9)
-    coins, world = np.random.default_rng(9), Environment(WORLD, stream(1, "noise"))
+    coins, world = np.random.default_rng(9), Environment(WORLD, 1)
     for _ in range(60):
         tally = session.tally
         expected = None
@@ -95,7 +95,7 @@ def test_top_two_spreads_open_asks() -> None:
 def test_top_two_splits_by_noise() -> None:
     """With two arms the share of each tends to its standard deviation's."""
     instance = Instance([[1.0], [0.0]], sd=[[3.0], [1.0]])
-    session, world = Policy(TopTwo()).start(instance.problem, seed=1), Environment(instance, stream(1, "noise"))
+    session, world = Policy(TopTwo()).start(instance.problem, seed=1), Environment(instance, 1)
     for _ in range(2000):
         arm = session.ask()
         session.tell(arm, world.pull(arm))

@@ -14,10 +14,13 @@ from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
 
+from mobai.kernels.draft import draft_options
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _COMMON = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_DRAFT = {**_COMMON, "no_cpython_wrapper": True, **draft_options()}
 
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
@@ -32,19 +35,19 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
 def fingerprint() -> str:
     """Hash the text of all kernels."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that only other kernels call."""
-    compiled: Callable[P, R] = njit(**_COMMON, no_cpython_wrapper=True)(function)
+    compiled: Callable[P, R] = njit(**_DRAFT)(function)
     return compiled
 
 
 def fast_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a loop whose order of operations may change, so that it is done several numbers at a time."""
     flags = {"nnan", "nsz", "reassoc", "contract", "arcp"}
-    compiled: Callable[P, R] = njit(**_COMMON, no_cpython_wrapper=True, fastmath=flags)(function)
+    compiled: Callable[P, R] = njit(**_DRAFT, fastmath=flags)(function)
     return compiled

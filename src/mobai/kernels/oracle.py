@@ -17,6 +17,14 @@ SHORTEST_STEP = 1e-10
 def solve_oracle(
     own: Matrix, lead: Matrix, best: Integers, floor: float, target: float, most: int
 ) -> tuple[Vector, Matrix, int]:
+    """Find the weights for Python; see :func:`find_weights`."""
+    return find_weights(own, lead, best, floor, target, most)
+
+
+@kernel
+def find_weights(
+    own: Matrix, lead: Matrix, best: Integers, floor: float, target: float, most: int
+) -> tuple[Vector, Matrix, int]:
     """Iterate until the relative gap is at most ``target``; gives weights, prices (the floors' last) and steps."""
     objectives, arms = own.shape
     hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)

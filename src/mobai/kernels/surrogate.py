@@ -24,6 +24,20 @@ def solve_surrogate(
     bases: Integers,
     solutions: Matrix,
 ) -> tuple[float, float, int]:
+    """Solve a program for Python; see :func:`solve_from`."""
+    return solve_from(gaps, variance, best, weights, floor, bases, solutions)
+
+
+@kernel
+def solve_from(
+    gaps: Matrix,
+    variance: Matrix,
+    best: Integers,
+    weights: Vector,
+    floor: float,
+    bases: Integers,
+    solutions: Matrix,
+) -> tuple[float, float, int]:
     """Linearise at the weights and solve, starting from the better of two earlier solutions.
 
     Solutions go to and fro between vertices on either side of the optimum, so the last but one is often the next. Both

@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
+from mobai.lab.seeds import digest
 from mobai.problem import FloatArray, Instance
+
+ROWS = 64
+
+
+class Noise:
+    """Standard normal noise by arm and pull: the n-th pull of an arm meets the same noise whichever rule asks for it.
+
+    Rules that are compared on the same trial therefore see the same rewards, in another order.
+    """
+
+    def __init__(self, instance: Instance, seed: int, trial: int) -> None:
+        key = digest(seed, "noise", fingerprint(instance), "trial", trial)
+        self._bits = np.random.Philox(key=key)
+        self._rng = np.random.Generator(self._bits)
+        self._objectives = instance.shape[1]
+
+    def block(self, arm: int, index: int) -> FloatArray:
+        """Give the noise of an arm's pulls from ``64 index`` on. Shape (64, M)."""
+        state = self._bits.state
+        # Philox is a function of key and counter: every block has its own stretch of counters.
+        state["state"]["counter"][:] = (0, 0, arm, index)
+        state["buffer_pos"], state["has_uint32"] = 4, 0
+        self._bits.state = state
+        return self._rng.standard_normal((ROWS, self._objectives))
 
 
 class Environment:
-    """Gaussian rewards around an instance's means, independent across pulls and objectives."""
+    """Gaussian rewards around an instance's means, independent across pulls, arms and objectives."""
 
-    def __init__(self, instance: Instance, rng: np.random.Generator) -> None:
-        self._instance, self._rng = instance, rng
+    def __init__(self, instance: Instance, seed: int = 0, trial: int = 0) -> None:
+        self._instance, self._noise = instance, Noise(instance, seed, trial)
+        self._pulls = [0] * instance.shape[0]
+        self._blocks: dict[int, FloatArray] = {}
 
     def pull(self, arm: int) -> FloatArray:
         """Give one reward per objective, in the objectives' own directions and units."""
-        noise = self._rng.standard_normal(self._instance.shape[1])
-        rewards: FloatArray = self._instance.means[arm] + self._instance.sd[arm] * noise
+        index, row = divmod(self._pulls[arm], ROWS)
+        if row == 0:
+            self._blocks[arm] = self._noise.block(arm, index)
+        self._pulls[arm] += 1
+        rewards: FloatArray = self._instance.means[arm] + self._instance.sd[arm] * self._blocks[arm][row]
         return rewards
+
+
+def fingerprint(instance: Instance) -> str:
+    """Name an instance by its means, noise and directions."""
+    parts = (np.array(instance.shape), instance.means, instance.sd, instance.problem.signs)
+    return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()[:16]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mobai.errors import InputError
 from mobai.lab.environment import Environment
-from mobai.lab.seeds import stream
+from mobai.lab.trajectory import coins
 from mobai.policy import Policy, Session, Verdict
 from mobai.problem import Instance, IntArray
 
@@ -46,12 +46,12 @@ def run_trial(
     """Run a policy until every objective is decided at ``delta``, or ``max_pulls`` is reached.
 
     ``watch`` is called after every pull; Ctrl-C ends the run with what it has. The noise and the rule's own choices
-    come from separate streams of the seed.
+    come from separate streams of the seed. It is trial 0 of :func:`mobai.simulate`.
     """
     if max_pulls < 1:
         raise InputError(f"max_pulls must be at least 1, not {max_pulls!r}")
-    session = policy.start(instance.problem, stream(seed, "rule"))
-    world = Environment(instance, stream(seed, "noise"))
+    session = policy.start(instance.problem, coins(seed, 0))
+    world = Environment(instance, seed)
     verdict = session.verdict(delta)
     interrupted = False
     try:

@@ -7,13 +7,21 @@ from typing import Any
 
 from mobai.errors import InputError
 from mobai.rules.sampling.base import SamplingRule
+from mobai.rules.sampling.d_tracking import DTracking
+from mobai.rules.sampling.frank_wolfe import FrankWolfeSampling
 from mobai.rules.sampling.mo_bai import MOBAI
+from mobai.rules.sampling.successive_elimination import SuccessiveElimination
 from mobai.rules.sampling.top_two import TopTwo
+from mobai.rules.sampling.track_and_stop import TrackAndStop
 from mobai.rules.sampling.uniform import Uniform
 
 SAMPLING: dict[str, Callable[..., SamplingRule]] = {
-    MOBAI.name: MOBAI,
     TopTwo.name: TopTwo,
+    MOBAI.name: MOBAI,
+    FrankWolfeSampling.name: FrankWolfeSampling,
+    TrackAndStop.name: TrackAndStop,
+    DTracking.name: DTracking,
+    SuccessiveElimination.name: SuccessiveElimination,
     Uniform.name: Uniform,
 }
 

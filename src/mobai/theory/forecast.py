@@ -8,7 +8,7 @@ import numpy as np
 
 from mobai.problem import FloatArray, Instance
 from mobai.theory.glr import pair_statistics
-from mobai.theory.thresholds import find_threshold
+from mobai.theory.thresholds import find_threshold, pair_scores
 
 
 def forecast_samples(
@@ -28,15 +28,7 @@ def forecast_samples(
     def enough(total: float) -> bool:
         pulls = np.broadcast_to(counts(total)[:, None], instance.shape)
         statistic = pair_statistics(instance.oriented_means, pulls, instance.sd)
-        best = (statistic.leaders, np.arange(instance.shape[1]))
-        score = rule.score(
-            statistic.pairs,
-            pulls[best],
-            pulls,
-            math.ceil(pulls[:, 0].sum()),
-            instance.shape,
-            instance.sd / instance.sd[best],
-        )
+        score = pair_scores(rule, statistic, pulls, instance.sd, math.ceil(pulls[:, 0].sum()))
         return bool(score.min() > level)
 
     high = float(instance.shape[0])

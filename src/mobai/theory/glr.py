@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
+from mobai.kernels.trial import Seen
 from mobai.problem import FloatArray, IntArray, Problem, Tally
 from mobai.problem.problem import numbers
 from mobai.theory.pairs import rivals
@@ -84,3 +85,12 @@ def pair_statistics(means: FloatArray, pulls: npt.NDArray[np.number], sd: FloatA
     gaps = np.subtract(means[leaders, objectives], means, out=np.zeros_like(means), where=seen)
     z = gaps**2 / (2 * (variance + variance[leaders, objectives]))
     return GLRStatistic(leaders, np.where(rivals(leaders, len(means)), z, np.inf))
+
+
+def lay_out(problem: Problem, asked: IntArray, counts: IntArray, tally: Tally) -> Seen:
+    """Give what was seen, objective by arm; every arm must have answered."""
+    behind = np.broadcast_to(counts, problem.shape)
+    statistic = pair_statistics(tally.means, behind, problem.sd)
+    tables = (behind, tally.sums, tally.means, problem.sd, problem.sd**2 / behind)
+    rows = (np.array(table.T, np.float64, order="C") for table in tables)
+    return Seen(np.array(asked, np.int64), *rows, statistic.leaders, np.array(statistic.pairs.T, order="C"))

@@ -91,14 +91,10 @@ class Plan:
         self._unit = float(unit) ** 2
         self._mass = mass
 
-    def has_leaders(self, best: IntArray) -> bool:
-        """Whether these are the best arms: then bases of this plan are good starts for the other one."""
-        return np.array_equal(self._arrays[2], best)
-
     def no_bases(self) -> Bases:
         """Give the memory to start with: nothing solved yet."""
         objectives, arms = self._arrays[0].shape
-        return Bases(np.full((2, arms + min(arms, objectives) + 1), -1), np.zeros((2, arms)))
+        return no_bases(arms, objectives)
 
     def solve(self, weights: FloatArray, bases: Bases) -> tuple[Surrogate, Bases]:
         """Linearise at the weights and solve, from the better of the last two bases; gives the new ones, too."""
@@ -121,6 +117,11 @@ class Plan:
             return ours
         found = Surrogate(proportions, value * self._unit, upper * self._unit, failed.pivots, fallback=True)
         return ours if ours.gap <= found.gap else found
+
+
+def no_bases(arms: int, objectives: int) -> Bases:
+    """Give room for two solutions, and nothing in it."""
+    return Bases(np.full((2, arms + min(arms, objectives) + 1), -1), np.zeros((2, arms)))
 
 
 def surrogate_fallbacks() -> int:

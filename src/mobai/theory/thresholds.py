@@ -4,9 +4,10 @@ Every threshold here separates what the data say from what the user asks for: an
 
     score(data)  >  level(delta)
 
-``score`` turns the GLR statistic Z of a pair into evidence (in nats) after paying for the many looks at the data,
-and ``level`` is the evidence that an error probability delta demands. The sampling rule never sees delta, so one
-trajectory's scores answer every delta. ``needed`` inverts the score: the Z that just reaches a level.
+``score`` turns the GLR statistic Z of a pair into evidence (in nats) after paying for the many looks at the data
+(compiled, in :mod:`mobai.kernels.evidence`), and ``level`` is the evidence that an error probability delta demands. The
+sampling rule never sees delta, so one trajectory's scores answer every delta. ``needed`` inverts the score: the Z that
+just reaches a level.
 
 What is proven, and where: docs/thresholds.md.
 """
@@ -21,20 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
+from mobai.kernels import evidence as kernels
 from mobai.problem import FloatArray
 from mobai.theory.confidence import resolve_log_inv_delta
-
-Counts = npt.NDArray[np.number] | float
-
+from mobai.theory.glr import GLRStatistic
 
 class Threshold(Protocol):
-    """What a stopping rule needs from a threshold.
-
-    ``pulls`` counts all pulls answered so far; ``leader`` and ``other`` count the rewards of the two arms of a pair;
-    ``sd_ratio`` is the other arm's standard deviation over the leader's.
-    """
+    """What a stopping rule needs from a threshold; ``kind`` is its number among the compiled scores."""
 
     name: str
+    kind: int
     certified: bool
     sticky: bool
 
@@ -42,122 +39,84 @@ class Threshold(Protocol):
         """Evidence demanded at this delta."""
         ...
 
-    def score(
-        self,
-        z: FloatArray,
-        leader: Counts,
-        other: Counts,
-        pulls: int,
-        shape: tuple[int, int],
-        sd_ratio: Counts,
-    ) -> FloatArray:
-        """Evidence of a pair whose GLR statistic is ``z``."""
+    def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
+        """Give the value of Z at which the score reaches the level; counts of the pair's two arms, and of all pulls."""
         ...
 
-    def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
-        """Give the value of Z at which the score reaches the level."""
-        ...
+
+def pair_scores(
+    rule: Threshold, statistic: GLRStatistic, counts: npt.NDArray[np.number], sd: FloatArray, pulls: int
+) -> FloatArray:
+    """Give the evidence of every pair; infinite for the leader itself. Shape (K, M).
+
+    ``counts`` are the rewards behind each mean, ``pulls`` all pulls answered so far.
+    """
+    pairs, noise = np.array(statistic.pairs.T, order="C"), np.array(sd.T, order="C")
+    behind = np.array(counts.T, np.float64, order="C")
+    scores = np.empty_like(pairs)
+    kernels.fill_scores(rule.kind, pairs, behind, noise, statistic.leaders, pulls, scores)
+    return scores.T
 
 
 class _Penalised:
     """A threshold of the form ``Z > level(delta) + penalty(counts)``."""
 
-    def penalty(self, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int]) -> Counts:
-        """Give the price of looking many times."""
-        raise NotImplementedError
-
-    def score(
-        self,
-        z: FloatArray,
-        leader: Counts,
-        other: Counts,
-        pulls: int,
-        shape: tuple[int, int],
-        sd_ratio: Counts,  # noqa: ARG002 - these thresholds do not depend on the noise
-    ) -> FloatArray:
-        """Take the penalty off Z."""
-        score: FloatArray = z - np.asarray(self.penalty(leader, other, pulls, shape))
-        return score
+    kind: int
 
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
         """Put the penalty on the level."""
-        return level + float(self.penalty(leader, other, pulls, shape))
+        penalty: float = kernels.penalty_of(self.kind, float(leader), float(other), pulls, shape[0] * shape[1])
+        return level + penalty
 
 
 class Theory(_Penalised):
     """The paper's proven threshold, ``M K log(t^2 + t) + finv(delta)``: valid, and far too cautious to use."""
 
-    name, certified, sticky = "theory", True, False
+    name, kind, certified, sticky = "theory", kernels.THEORY, True, False
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
         """Give finv(delta): where the survival function of a Gamma(M K) variable equals delta."""
         return gamma_quantile(arms * objectives, log_inv_delta)
 
-    def penalty(self, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int]) -> Counts:  # noqa: ARG002
-        """Pay for all M K means at every time."""
-        t = float(max(pulls, 1))
-        return shape[0] * shape[1] * (math.log(t) + math.log1p(t))
-
 
 class Empirical(_Penalised):
     """The threshold of the paper's simulations, ``log((1 + log t) / delta)``. Its error can exceed delta."""
 
-    name, certified, sticky = "empirical", False, False
+    name, kind, certified, sticky = "empirical", kernels.EMPIRICAL, False, False
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:  # noqa: ARG002
         """Give log(1/delta): the numbers of arms and objectives are ignored."""
         return log_inv_delta
 
-    def penalty(self, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int]) -> Counts:  # noqa: ARG002
-        """Pay log(1 + log t) for the time."""
-        return math.log1p(math.log(max(pulls, 1)))
-
 
 class KaufmannKoolen(_Penalised):
-    """Kaufmann & Koolen (2021) for pairs of Gaussian arms, with a union bound over M (K - 1) pairs."""
+    """Kaufmann & Koolen (2021) for pairs of Gaussian arms, with a union bound over M (K - 1) pairs.
 
-    name, certified, sticky = "kaufmann_koolen", True, True
+    The penalty is 2 log(4 + log N) for each of the two arms.
+    """
+
+    name, kind, certified, sticky = "kaufmann_koolen", kernels.KAUFMANN_KOOLEN, True, True
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
         """Give 2 C_G(x/2), x = log(M (K - 1) / delta)."""
         return 2 * gaussian_calibration(union_level(log_inv_delta, arms, objectives) / 2)
 
-    def penalty(self, leader: Counts, other: Counts, pulls: int, shape: tuple[int, int]) -> Counts:  # noqa: ARG002
-        """Pay 2 log(4 + log N) for each of the two arms."""
-        both = np.log(4 + np.log(np.maximum(leader, 1))) + np.log(4 + np.log(np.maximum(other, 1)))
-        return np.asarray(2 * both)
-
 
 class Mixture:
     """The normal-mixture e-process of docs/thresholds.md: proven, and the tightest here. The default everywhere."""
 
-    name, certified, sticky = "mixture", True, True
-    widths = 8.0 ** np.arange(-1, 6)
+    name, kind, certified, sticky = "mixture", kernels.MIXTURE, True, True
+    widths = np.array(kernels.WIDTHS)
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
         """Give x = log(M (K - 1) / delta), by Ville's inequality and a union bound."""
         return union_level(log_inv_delta, arms, objectives)
 
-    def score(
-        self,
-        z: FloatArray,
-        leader: Counts,
-        other: Counts,
-        pulls: int,  # noqa: ARG002 - an e-process pays for its own looks, not for the clock
-        shape: tuple[int, int],  # noqa: ARG002
-        sd_ratio: Counts,
-    ) -> FloatArray:
-        """Give log E, the log of the average over the widths."""
-        slope, offset = self._lines(leader, other, sd_ratio)
-        finite = np.where(np.isfinite(z), z, 0.0)
-        lines = finite[..., None] * slope - offset
-        top = lines.max(axis=-1)
-        average: FloatArray = top + np.log(np.exp(lines - top[..., None]).mean(axis=-1))
-        return np.where(np.isfinite(z), average, np.inf)
-
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:  # noqa: ARG002
         """Invert the score by Newton's method; log E is convex in Z, so from above it never overshoots."""
-        slope, offset = self._lines(np.asarray(leader), np.asarray(other), 1.0)
+        u = (leader / other + other / leader) / (leader + other)
+        slope = 1 / (1 + self.widths * u)
+        offset = 0.5 * (np.log1p(leader / self.widths) + np.log1p(other / self.widths))
         z = float(((level + math.log(len(slope)) + offset) / slope).min())
         for _ in range(100):
             lines = z * slope - offset
@@ -168,18 +127,6 @@ class Mixture:
             if step <= 1e-14 * z:
                 break
         return z
-
-    def _lines(self, leader: Counts, other: Counts, sd_ratio: Counts) -> tuple[FloatArray, FloatArray]:
-        """Each width's log E is a line in Z: ``Z / (1 + c u) - offset``. The last axis runs over the widths.
-
-        Counts are in units of the pair's geometric mean variance, so that rescaling an objective together with its
-        noise changes nothing.
-        """
-        b = (np.maximum(leader, 1) * sd_ratio)[..., None]
-        i = (np.maximum(other, 1) / sd_ratio)[..., None]
-        u = (b / i + i / b) / (b + i)
-        offset = 0.5 * (np.log1p(b / self.widths) + np.log1p(i / self.widths))
-        return 1 / (1 + self.widths * u), offset
 
 
 THRESHOLDS: dict[str, Threshold] = {t.name: t for t in (Mixture(), KaufmannKoolen(), Theory(), Empirical())}

@@ -1,12 +1,15 @@
-"""What a sampling rule is, and the opening that all of them share."""
+"""What a sampling rule is, the opening that all of them share, and how a compiled one chooses a single arm."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from mobai.problem import Problem, Tally
+from mobai.kernels.trial import Ladder, Seen, World
+from mobai.problem import FloatArray, Problem, Tally
+from mobai.theory.glr import lay_out
 
 
 @runtime_checkable
@@ -31,9 +34,58 @@ class SamplingRule(Protocol):
         ...
 
 
+class CompiledRule:
+    """A rule whose choices are made in compiled code: whole trials in one loop, or a single arm at a time.
+
+    ``init`` gives a tuple of arrays, and ``play`` changes them in place while it pulls arms of a simulated world. To
+    choose for somebody else's world it plays one pull in a world that has no rewards to give. Each choice after the
+    opening takes one random number between zero and one, used or not.
+    """
+
+    def init(self, problem: Problem) -> tuple[Any, ...]:
+        """Give the memory to start with."""
+        raise NotImplementedError
+
+    def play(
+        self, memory: tuple[Any, ...], seen: Seen, world: World, ladder: Ladder, coins: FloatArray, pulls: int
+    ) -> int:
+        """Choose and pull, at most so often, until the ladder is climbed or a block of noise is used up."""
+        raise NotImplementedError
+
+    def choose(
+        self, problem: Problem, memory: tuple[Any, ...], tally: Tally, rng: np.random.Generator
+    ) -> tuple[int, tuple[Any, ...]]:
+        """Give the arm to ask for next, and the new memory."""
+        first = opening(tally)
+        if first is not None:
+            return first, memory
+        fresh = type(memory)(*(array.copy() for array in memory))
+        nowhere, no_levels = _nothing(problem.shape)
+        arm = self.play(fresh, see(problem, tally), nowhere, no_levels, np.array([rng.random()]), 1)
+        return int(arm), fresh
+
+
 def opening(tally: Tally) -> int | None:
     """Give the least asked arm until every arm has answered once, then None.
 
     With no answers outstanding this asks for every arm once, in order; with answers outstanding it goes round again.
     """
     return None if tally.complete else int(tally.asked.argmin())
+
+
+def see(problem: Problem, tally: Tally) -> Seen:
+    """Lay the tally out for the kernels. Counts are of arms asked: answers still outstanding spread later questions."""
+    return lay_out(problem, tally.asked, tally.asked[:, None], tally)
+
+
+@lru_cache(maxsize=64)
+def _nothing(shape: tuple[int, int]) -> tuple[World, Ladder]:
+    """Give a world without rewards and a ladder without levels. Nothing ever writes to them."""
+    arms, objectives = shape
+    table, numbers = np.zeros((objectives, arms)), np.zeros((0, objectives), np.int64)
+    cube = np.zeros((0, objectives, 0), np.int64)
+    world = World(table, table, np.zeros((arms, 0, objectives)), np.zeros(arms, np.int64))
+    ladder = Ladder(
+        np.zeros(0, np.int64), np.zeros((0, 0)), numbers, cube, cube, cube, np.zeros(0, np.int64), cube
+    )
+    return world, ladder

@@ -10,27 +10,31 @@ other index.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.problem import FloatArray, Problem, Tally
-from mobai.rules.sampling.base import opening
+from mobai.kernels.sampling import mo_bai as kernels
+from mobai.kernels.trial import Ladder, Seen, World
+from mobai.problem import FloatArray, IntArray, Problem
+from mobai.rules.sampling.base import CompiledRule
 from mobai.theory.pairs import floor_mass
-from mobai.theory.surrogate import Bases, Plan
+from mobai.theory.surrogate import no_bases
 
 
 class Memory(NamedTuple):
     """What is carried from pull to pull: the buffer, the instance planned with, and where its programs ended."""
 
     buffer: FloatArray
-    plan: Plan | None
-    bases: Bases | None
+    gaps: FloatArray
+    best: IntArray
+    codes: IntArray
+    shares: FloatArray
 
 
 @dataclass(frozen=True)
-class MOBAI:
+class MOBAI(CompiledRule):
     """The paper's sampling rule, asymptotically optimal up to a factor 1 + eta.
 
     Parameters
@@ -55,38 +59,19 @@ class MOBAI:
 
     def init(self, problem: Problem) -> Memory:
         """Start with an empty buffer and no plan."""
-        return Memory(np.zeros(problem.shape[0]), None, None)
+        arms, objectives = problem.shape
+        nothing = np.full(objectives, -1)
+        return Memory(np.zeros(arms), np.zeros((objectives, arms)), nothing, *no_bases(arms, objectives))
 
-    def choose(
+    def play(
         self,
-        problem: Problem,
-        memory: Memory,
-        tally: Tally,
-        rng: np.random.Generator,  # noqa: ARG002 - MO-BAI is deterministic
-    ) -> tuple[int, Memory]:
+        memory: tuple[Any, ...],
+        seen: Seen,
+        world: World,
+        ladder: Ladder,
+        coins: FloatArray,  # noqa: ARG002 - MO-BAI is deterministic
+        pulls: int,
+    ) -> int:
         """Solve the program at the weights asked so far and pull the arm with the largest credit."""
-        first = opening(tally)
-        if first is not None:
-            return first, memory
-        asked = int(tally.asked.sum())
-        plan, bases = memory.plan, memory.bases
-        if plan is None or bases is None or self.refresh == "every" or _is_power_of_two(asked + 1):
-            plan, bases = self._plan(problem, tally, memory)
-        surrogate, bases = plan.solve((tally.asked + memory.buffer) / asked, bases)
-        credit = memory.buffer + surrogate.proportions
-        arm = int(credit.argmax())
-        credit[arm] -= 1
-        return arm, Memory(credit, plan, bases)
-
-    def _plan(self, problem: Problem, tally: Tally, memory: Memory) -> tuple[Plan, Bases]:
-        """Plan on the current means; with the same leaders the last bases are still good starts."""
-        means = tally.means
-        leaders = means.argmax(axis=0)
-        plan = Plan(means.max(axis=0) - means, problem.sd, leaders, floor_mass(self.eta))
-        if memory.plan is not None and memory.bases is not None and memory.plan.has_leaders(leaders):
-            return plan, memory.bases
-        return plan, plan.no_bases()
-
-
-def _is_power_of_two(t: int) -> bool:
-    return t & (t - 1) == 0
+        floor = floor_mass(self.eta) / len(seen.asked)
+        return kernels.play(seen, world, ladder, pulls, floor, self.refresh == "every", *memory)

@@ -12,37 +12,35 @@ i. That split is the fixed point of the optimality conditions of the lower bound
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from mobai.problem import Problem, Tally
-from mobai.rules.sampling.base import opening
-from mobai.theory.glr import pair_statistics
+from mobai.kernels.sampling import top_two as kernels
+from mobai.kernels.trial import Ladder, Seen, World
+from mobai.problem import FloatArray, Problem
+from mobai.rules.sampling.base import CompiledRule
 
 
 @dataclass(frozen=True)
-class TopTwo:
+class TopTwo(CompiledRule):
     """Pull one of the two arms that are hardest to tell apart right now.
 
-    Counts are those of arms *asked*, so that answers still outstanding spread later questions instead of piling
-    them up.
+    log N_i keeps a rarely pulled arm from being starved by an unlucky first impression.
     """
 
     name = "top-two"
 
-    def init(self, problem: Problem) -> None:
+    def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
         """Nothing needs remembering."""
+        return ()
 
-    def choose(self, problem: Problem, memory: None, tally: Tally, rng: np.random.Generator) -> tuple[int, None]:
-        """Find the most doubtful pair and toss the coin between its arms."""
-        first = opening(tally)
-        if first is not None:
-            return first, memory
-        asked = np.broadcast_to(tally.asked[:, None], problem.shape)
-        statistic = pair_statistics(tally.means, asked, problem.sd)
-        # log N_i keeps a rarely pulled arm from being starved by an unlucky first impression.
-        cost = statistic.pairs + np.log(asked)
-        challenger, m = divmod(int(cost.argmin()), problem.shape[1])
-        leader = int(statistic.leaders[m])
-        doubt = problem.sd[[leader, challenger], m] ** 2 / tally.asked[[leader, challenger]]
-        return (leader if rng.random() * doubt.sum() < doubt[0] else challenger), memory
+    def play(
+        self,
+        memory: tuple[Any, ...],  # noqa: ARG002
+        seen: Seen,
+        world: World,
+        ladder: Ladder,
+        coins: FloatArray,
+        pulls: int,
+    ) -> int:
+        """Find the most doubtful pair and toss a coin between its arms."""
+        return kernels.play(seen, world, ladder, coins, pulls)

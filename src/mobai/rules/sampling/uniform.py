@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from mobai.problem import Problem, Tally
+from mobai.kernels.sampling import uniform as kernels
+from mobai.kernels.trial import Ladder, Seen, World
+from mobai.problem import FloatArray, Problem
+from mobai.rules.sampling.base import CompiledRule
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(CompiledRule):
     """Ask for the least asked arm, the first of them in a tie: what a plain A/B/n test does."""
 
     name = "uniform"
 
-    def init(self, problem: Problem) -> None:
+    def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
         """Nothing needs remembering."""
+        return ()
 
-    def choose(
+    def play(
         self,
-        problem: Problem,  # noqa: ARG002
-        memory: None,
-        tally: Tally,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> tuple[int, None]:
-        """Give the least asked arm."""
-        return int(tally.asked.argmin()), memory
+        memory: tuple[Any, ...],  # noqa: ARG002
+        seen: Seen,
+        world: World,
+        ladder: Ladder,
+        coins: FloatArray,  # noqa: ARG002 - nothing is left to chance
+        pulls: int,
+    ) -> int:
+        """Pull the least asked arm, again and again."""
+        return kernels.play(seen, world, ladder, pulls)

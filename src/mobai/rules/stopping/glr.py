@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from mobai.problem import FloatArray, Problem, Tally
-from mobai.theory.glr import GLRStatistic, tally_statistic
-from mobai.theory.thresholds import find_threshold
+from mobai.problem import Problem, Tally
+from mobai.rules.stopping.base import Decision
+from mobai.rules.stopping.ladder import Ladder
+from mobai.theory.glr import tally_statistic
+from mobai.theory.thresholds import find_threshold, pair_scores
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,31 @@ class GLR:
         """Whether objectives are decided one by one."""
         return find_threshold(self.threshold).sticky
 
-    def evidence(self, problem: Problem, tally: Tally) -> tuple[GLRStatistic, FloatArray]:
-        """Give the GLR statistic and the evidence of each objective, that of its weakest pair. Shape (M,)."""
-        statistic = tally_statistic(problem, tally)
-        best = (statistic.leaders, np.arange(problem.shape[1]))
-        scores = find_threshold(self.threshold).score(
-            statistic.pairs,
-            leader=tally.pulls[best],
-            other=tally.pulls,
-            pulls=tally.told,
-            shape=problem.shape,
-            sd_ratio=problem.sd / problem.sd[best],
-        )
-        return statistic, scores.min(axis=0)
-
     def level(self, problem: Problem, log_inv_delta: float) -> float:
         """Give the evidence that delta demands of every objective."""
         return find_threshold(self.threshold).level(log_inv_delta, *problem.shape)
+
+    def start(self, problem: Problem) -> GLRWatch:
+        """Begin to watch an experiment."""
+        return GLRWatch(self, problem)
+
+
+class GLRWatch:
+    """The ladder of one experiment's evidence: that of each objective's weakest pair."""
+
+    def __init__(self, rule: GLR, problem: Problem) -> None:
+        self._rule, self._problem = rule, problem
+        self._ladder = Ladder(problem.shape[1], sticky=rule.sticky)
+        self.look(Tally(problem))
+
+    def look(self, tally: Tally) -> None:
+        """Weigh the evidence after an answer."""
+        statistic = tally_statistic(self._problem, tally)
+        threshold = find_threshold(self._rule.threshold)
+        scores = pair_scores(threshold, statistic, tally.pulls, self._problem.sd, tally.told)
+        self.leaders, self.evidence = statistic.leaders, scores.min(axis=0)
+        self._ladder.climb(tally.told, self.evidence, self.leaders)
+
+    def decisions(self, log_inv_delta: float) -> tuple[Decision | None, ...]:
+        """Give each objective's first crossing of the level of delta, or None."""
+        return self._ladder.decisions(self._rule.level(self._problem, log_inv_delta))

@@ -8,18 +8,11 @@ first crossing of any level is the lowest rung above it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
 
 import numpy as np
 
 from mobai.problem import FloatArray, IntArray
-
-
-class Decision(NamedTuple):
-    """An objective's answer: the arm, and the number of answered pulls after which it was decided."""
-
-    arm: int
-    pull: int
+from mobai.rules.stopping.base import Decision
 
 
 class Ladder:

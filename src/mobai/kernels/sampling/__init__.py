@@ -1,0 +1,1 @@
+"""The sampling rules as compiled loops, one file each."""

@@ -1,0 +1,194 @@
+"""What every compiled trial is made of: what was seen, the simulated world, and the ladder of levels to cross.
+
+A sampling rule's entry is a loop over ``climb``, its own choice, and ``draw``. Arrays are objective by arm.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.kernels.compiled import kernel
+from mobai.kernels.dense import Integers, Matrix, Vector
+from mobai.kernels.evidence import LAST_STICKY, score, statistic
+
+Cube = npt.NDArray[np.float64]
+IntCube = npt.NDArray[np.int64]
+
+
+class Seen(NamedTuple):
+    """What is known of every arm. Every arm has been seen at least once."""
+
+    asked: Integers
+    counts: Matrix
+    sums: Matrix
+    means: Matrix
+    sd: Matrix
+    spread: Matrix  # the variance of each mean, sd^2 / counts
+    leaders: Integers
+    pairs: Matrix  # the GLR statistic of each arm against the leader
+
+
+class World(NamedTuple):
+    """The truth, and a block of noise for every arm: its n-th pull gets the n-th row, whichever rule asks."""
+
+    means: Matrix
+    swing: Matrix  # the standard deviation, negative where the objective is minimised
+    noise: Cube  # arm, row, objective
+    used: Integers  # rows of each arm's block that are used up
+
+
+class Ladder(NamedTuple):
+    """The levels of several stopping rules (rows), ascending, and what has been decided at each.
+
+    A sticky rule has a line an objective, the others one line for all. ``rungs`` counts the levels a line has
+    crossed, ``blocks`` the pair that last kept it from crossing the next (objective, leader, arm; -1 for none).
+    """
+
+    kinds: Integers
+    levels: Matrix
+    rungs: Integers
+    blocks: IntCube
+    decided: IntCube  # rule, objective, level: the pull
+    answers: IntCube  # the same: the arm
+    finished: Integers  # of each rule: levels at which everything is decided
+    asked: IntCube  # rule, level, arm: how often each arm had been pulled by then
+
+
+@kernel
+def draw(world: World, seen: Seen, arm: int) -> bool:
+    """Pull an arm; False when the last row of its block is used (and nothing is pulled when it was before)."""
+    row, rows = world.used[arm], world.noise.shape[1]
+    if row == rows:
+        return False
+    world.used[arm] = row + 1
+    seen.asked[arm] += 1
+    for m in range(len(seen.leaders)):
+        seen.counts[m, arm] += 1.0
+        seen.sums[m, arm] += world.means[m, arm] + world.swing[m, arm] * world.noise[arm, row, m]
+        seen.means[m, arm] = seen.sums[m, arm] / seen.counts[m, arm]
+        seen.spread[m, arm] = seen.sd[m, arm] * seen.sd[m, arm] / seen.counts[m, arm]
+        renew_pairs(seen, m, arm)
+    return row + 1 < rows
+
+
+@kernel
+def renew_pairs(seen: Seen, m: int, arm: int) -> None:
+    """Bring leader and statistics of an objective up to date after one arm's mean has changed."""
+    best = seen.leaders[m]
+    if arm == best:
+        for i in range(seen.means.shape[1]):
+            if seen.means[m, i] > seen.means[m, best] or (seen.means[m, i] == seen.means[m, best] and i < best):
+                best = i
+    elif seen.means[m, arm] > seen.means[m, best] or (seen.means[m, arm] == seen.means[m, best] and arm < best):
+        best = arm
+    if best == seen.leaders[m] and arm != best:
+        seen.pairs[m, arm] = statistic(seen.means, seen.spread, m, best, arm)
+        return
+    seen.leaders[m] = best
+    for i in range(seen.means.shape[1]):
+        seen.pairs[m, i] = statistic(seen.means, seen.spread, m, best, i)
+
+
+@kernel
+def climb(ladder: Ladder, seen: Seen, arm: int, pulls: int) -> bool:
+    """Look at the evidence after the pull of an arm (-1: of any); whether there was something to decide and all is."""
+    done = len(ladder.kinds) > 0
+    for s in range(len(ladder.kinds)):
+        sticky = ladder.kinds[s] <= LAST_STICKY
+        lines = len(seen.leaders) if sticky else 1
+        lowest = ladder.levels.shape[1]
+        for line in range(lines):
+            if ladder.rungs[s, line] < ladder.levels.shape[1]:
+                climb_line(ladder, seen, s, line, sticky, arm, pulls)
+            lowest = min(lowest, ladder.rungs[s, line])
+        while ladder.finished[s] < lowest:
+            for i in range(len(seen.asked)):
+                ladder.asked[s, ladder.finished[s], i] = seen.asked[i]
+            ladder.finished[s] += 1
+        done = done and lowest == ladder.levels.shape[1]
+    return done
+
+
+@kernel
+def climb_line(ladder: Ladder, seen: Seen, s: int, line: int, sticky: bool, arm: int, pulls: int) -> None:
+    """Cross every level below the evidence of one line, that of its weakest pair."""
+    leader, rival = ladder.blocks[s, line, 1], ladder.blocks[s, line, 2]
+    if sticky and arm >= 0 and leader == seen.leaders[line] and arm != leader and arm != rival:
+        return  # The pair that blocked this line is as it was.
+    first, last = (line, line + 1) if sticky else (0, len(seen.leaders))
+    evidence = weakest(ladder, seen, s, line, first, last, pulls)
+    while ladder.rungs[s, line] < ladder.levels.shape[1]:
+        rung = ladder.rungs[s, line]
+        if not evidence > ladder.levels[s, rung]:
+            break
+        for m in range(first, last):
+            ladder.decided[s, m, rung] = pulls
+            ladder.answers[s, m, rung] = seen.leaders[m]
+        ladder.rungs[s, line] += 1
+        ladder.blocks[s, line, 1] = -1
+
+
+@kernel
+def weakest(ladder: Ladder, seen: Seen, s: int, line: int, first: int, last: int, pulls: int) -> float:
+    """The smallest evidence of the pairs of some objectives, or any that is not above the next level.
+
+    No score exceeds Z, so scores are evaluated only where Z is above the level; the pair that blocked last time is
+    tried first.
+    """
+    arms, level = len(seen.asked), ladder.levels[s, ladder.rungs[s, line]]
+    block, rival = max(ladder.blocks[s, line, 0] - first, 0), max(ladder.blocks[s, line, 2], 0)
+    least = np.inf
+    for turn in range(last - first):
+        m = first + turn_of(turn, block)
+        b = seen.leaders[m]
+        for step in range(arms):
+            i = turn_of(step, rival)
+            evidence = seen.pairs[m, i]
+            if level < evidence < np.inf:
+                ratio, size = seen.sd[m, i] / seen.sd[m, b], seen.pairs.size
+                evidence = score(ladder.kinds[s], evidence, seen.counts[m, b], seen.counts[m, i], ratio, pulls, size)
+            least = min(least, evidence)
+            if least <= level:
+                ladder.blocks[s, line, 0], ladder.blocks[s, line, 1], ladder.blocks[s, line, 2] = m, b, i
+                return least
+    return least
+
+
+@kernel
+def turn_of(step: int, first: int) -> int:
+    """Count 0, 1, 2, ... with one number brought to the front."""
+    if step == 0:
+        return first
+    return step - 1 if step <= first else step
+
+
+@kernel
+def total(asked: Integers) -> int:
+    """How many pulls have been asked for."""
+    count = 0
+    for i in range(len(asked)):
+        count += asked[i]
+    return count
+
+
+@kernel
+def first_largest(values: Vector) -> int:
+    """The place of the largest number, the first in a tie."""
+    place = 0
+    for i in range(1, len(values)):
+        if values[i] > values[place]:
+            place = i
+    return place
+
+
+@kernel
+def least_asked(asked: Integers) -> int:
+    """The least asked arm, the first in a tie."""
+    place = 0
+    for i in range(1, len(asked)):
+        if asked[i] < asked[place]:
+            place = i
+    return place

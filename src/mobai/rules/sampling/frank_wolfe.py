@@ -1,0 +1,57 @@
+"""Frank-Wolfe sampling (FWS: Wang, Tzeng and Proutiere 2021), for several objectives.
+
+A target x moves by ``x <- ((t - 1) x + z) / t`` and the arm with the largest ``x_i / N_i`` is pulled. z is even when
+``floor(t / K)`` is a square or a leader is tied; otherwise it is the best direction for the rates f_im that are
+within ``r_t = t^-0.9 / K`` of the smallest one F, those of all objectives together::
+
+    z = argmax over the simplex of  min over {f_im(x) < F(x) + r_t} of  <z, grad f_im(x)> / f_im(x)
+
+The original takes ``<z - x, grad f>``. Divided by f, whose values here differ by less than r_t, that is the same step
+for log F, which has the same maximiser; and since f is homogeneous, it is MO-BAI's linear program with gaps rescaled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mobai.kernels.sampling import frank_wolfe as kernels
+from mobai.kernels.trial import Ladder, Seen, World
+from mobai.problem import FloatArray, IntArray, Problem
+from mobai.rules.sampling.base import CompiledRule
+from mobai.theory.surrogate import no_bases
+
+
+class Memory(NamedTuple):
+    """The target, the leaders it was for, and where the last programs ended."""
+
+    target: FloatArray
+    best: IntArray
+    codes: IntArray
+    shares: FloatArray
+
+
+@dataclass(frozen=True)
+class FrankWolfeSampling(CompiledRule):
+    """Follow Frank-Wolfe steps on the current means."""
+
+    name = "frank-wolfe"
+
+    def init(self, problem: Problem) -> Memory:
+        """Start with an even target."""
+        arms, objectives = problem.shape
+        return Memory(np.full(arms, 1 / arms), np.full(objectives, -1), *no_bases(arms, objectives))
+
+    def play(
+        self,
+        memory: tuple[Any, ...],
+        seen: Seen,
+        world: World,
+        ladder: Ladder,
+        coins: FloatArray,  # noqa: ARG002 - nothing is left to chance
+        pulls: int,
+    ) -> int:
+        """Move the target and pull the arm furthest behind it."""
+        return kernels.play(seen, world, ladder, pulls, *memory)

@@ -1,0 +1,63 @@
+"""Track-and-Stop (Garivier and Kaufmann 2016) with the exact oracle weights of several objectives.
+
+D-Tracking of the weights that attain the lower bound of the empirical means, from the solver behind
+:func:`mobai.lower_bound`. They are computed again when a leader has changed or the pulls have grown by ``growth``
+since; an arm with fewer than ``sqrt(t) - K/2`` pulls is pulled first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mobai.errors import InputError
+from mobai.kernels.sampling import track_and_stop as kernels
+from mobai.kernels.trial import Ladder, Seen, World
+from mobai.problem import FloatArray, IntArray, Problem
+from mobai.rules.sampling.base import CompiledRule
+
+
+class Memory(NamedTuple):
+    """The weights being tracked, the leaders they are for, and the number of pulls at which they are due again."""
+
+    weights: FloatArray
+    best: IntArray
+    due: FloatArray
+
+
+@dataclass(frozen=True)
+class TrackAndStop(CompiledRule):
+    """Track the oracle weights of the current means.
+
+    Parameters
+    ----------
+    growth
+        The weights are renewed when the pulls have grown by this share: 0.01 for one per cent, 0 for every pull.
+    """
+
+    growth: float = 0.01
+    name = "track-and-stop"
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        if isinstance(self.growth, bool) or not isinstance(self.growth, int | float) or not 0 <= self.growth <= 10:
+            raise InputError(f"growth must be a number from 0 to 10, not {self.growth!r}")
+
+    def init(self, problem: Problem) -> Memory:
+        """Start with even weights that are due at once."""
+        arms, objectives = problem.shape
+        return Memory(np.full(arms, 1 / arms), np.full(objectives, -1), np.zeros(1))
+
+    def play(
+        self,
+        memory: tuple[Any, ...],
+        seen: Seen,
+        world: World,
+        ladder: Ladder,
+        coins: FloatArray,  # noqa: ARG002 - nothing is left to chance
+        pulls: int,
+    ) -> int:
+        """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
+        return kernels.play(seen, world, ladder, pulls, float(self.growth), *memory)
