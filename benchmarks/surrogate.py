@@ -25,6 +25,7 @@ from mobai.lab.seeds import stream
 from mobai.paper.instances import snw, synthetic
 from mobai.problem import FloatArray, Tally
 from mobai.theory.highs import derivatives
+from mobai.theory.pairs import floor_mass
 from mobai.theory.surrogate import Plan, surrogate_fallbacks
 
 
@@ -48,14 +49,17 @@ CASES = {
 def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[Plan, FloatArray]]:
     """Run MO-BAI as in the paper (eta = 0.1, plan refreshed at powers of two) and give each step's program."""
     rule, tally = MOBAI(), Tally(instance.problem)
-    memory, world, rng = rule.init(instance.problem), Environment(instance, seed), stream(seed, "rule")
+    memory: tuple[Any, ...] = rule.init(instance.problem)
+    world, rng = Environment(instance, seed), stream(seed, "rule")
     for t in range(instance.shape[0] + steps):
         arm = t
         if t >= instance.shape[0]:
-            weights = (tally.asked + memory.buffer) / t
+            weights = (tally.asked + memory[0]) / t
+            if t == instance.shape[0] or (t + 1) & t == 0:
+                means = tally.means
+                plan = Plan(means.max(axis=0) - means, instance.sd, means.argmax(axis=0), floor_mass(rule.eta))
             arm, memory = rule.choose(instance.problem, memory, tally, rng)
-            assert memory.plan is not None
-            yield memory.plan, weights
+            yield plan, weights
         tally.ask(arm)
         tally.tell(arm, world.pull(arm) * instance.problem.signs)
 
@@ -65,7 +69,7 @@ def warm(programs: list[tuple[Plan, FloatArray]]) -> tuple[list[float], list[int
     times, pivots = [], []
     last, bases = programs[0][0], programs[0][0].no_bases()
     for plan, weights in programs:
-        if plan is not last and not last.has_leaders(plan._arrays[2]):
+        if plan is not last and not np.array_equal(last._arrays[2], plan._arrays[2]):
             bases = plan.no_bases()
         last = plan
         start = time.perf_counter()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from mobai import GLR, MOBAI, InputError, Instance, Policy, Problem, TopTwo, Uniform, Verdict
 from mobai.lab.environment import Environment
-from mobai.lab.seeds import stream
 from mobai.policy import Session
 from mobai.theory.thresholds import THRESHOLDS
 

@@ -13,17 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mobai.errors import ConvergenceError, InputError, TieError
+    from mobai.lab.results import Results
+    from mobai.lab.simulate import simulate
+    from mobai.lab.summary import Summary
+    from mobai.lab.warm_up import compile_kernels
     from mobai.policy import Policy, Session, Verdict
     from mobai.problem import Instance, Objective, Problem
+    from mobai.rules.sampling.d_tracking import DTracking
+    from mobai.rules.sampling.frank_wolfe import FrankWolfeSampling
     from mobai.rules.sampling.mo_bai import MOBAI
+    from mobai.rules.sampling.successive_elimination import SuccessiveElimination
     from mobai.rules.sampling.top_two import TopTwo
+    from mobai.rules.sampling.track_and_stop import TrackAndStop
     from mobai.rules.sampling.uniform import Uniform
     from mobai.rules.stopping import GLR
     from mobai.theory.glr import glr_statistic
     from mobai.theory.lower_bound import LowerBound, lower_bound
     from mobai.theory.surrogate import Surrogate, surrogate_fallbacks, surrogate_proportions
     from mobai.theory.thresholds import threshold
-    from mobai.theory.warm_up import compile_kernels
 
 __version__ = "0.1.0"
 
@@ -32,21 +39,28 @@ _HOMES = {
     "GLR": "mobai.rules.stopping",
     "MOBAI": "mobai.rules.sampling.mo_bai",
     "ConvergenceError": "mobai.errors",
+    "DTracking": "mobai.rules.sampling.d_tracking",
+    "FrankWolfeSampling": "mobai.rules.sampling.frank_wolfe",
     "InputError": "mobai.errors",
     "Instance": "mobai.problem",
     "LowerBound": "mobai.theory.lower_bound",
     "Objective": "mobai.problem",
     "Policy": "mobai.policy",
     "Problem": "mobai.problem",
+    "Results": "mobai.lab.results",
     "Session": "mobai.policy",
+    "SuccessiveElimination": "mobai.rules.sampling.successive_elimination",
+    "Summary": "mobai.lab.summary",
     "Surrogate": "mobai.theory.surrogate",
     "TieError": "mobai.errors",
     "TopTwo": "mobai.rules.sampling.top_two",
+    "TrackAndStop": "mobai.rules.sampling.track_and_stop",
     "Uniform": "mobai.rules.sampling.uniform",
     "Verdict": "mobai.policy",
-    "compile_kernels": "mobai.theory.warm_up",
+    "compile_kernels": "mobai.lab.warm_up",
     "glr_statistic": "mobai.theory.glr",
     "lower_bound": "mobai.theory.lower_bound",
+    "simulate": "mobai.lab.simulate",
     "surrogate_fallbacks": "mobai.theory.surrogate",
     "surrogate_proportions": "mobai.theory.surrogate",
     "threshold": "mobai.theory.thresholds",
@@ -56,21 +70,28 @@ __all__ = [
     "GLR",
     "MOBAI",
     "ConvergenceError",
+    "DTracking",
+    "FrankWolfeSampling",
     "InputError",
     "Instance",
     "LowerBound",
     "Objective",
     "Policy",
     "Problem",
+    "Results",
     "Session",
+    "SuccessiveElimination",
+    "Summary",
     "Surrogate",
     "TieError",
     "TopTwo",
+    "TrackAndStop",
     "Uniform",
     "Verdict",
     "compile_kernels",
     "glr_statistic",
     "lower_bound",
+    "simulate",
     "surrogate_fallbacks",
     "surrogate_proportions",
     "threshold",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +41,7 @@ class Policy:
 
     sampling: SamplingRule = field(default_factory=TopTwo)
     # Left out: the sampling rule's own, if it stops by itself, or GLR().
-    stopping: StoppingRule = cast(StoppingRule, None)
+    stopping: StoppingRule = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         """Check the two parts and that they go together."""

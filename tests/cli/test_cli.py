@@ -127,7 +127,7 @@ def test_run_gives_up(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "ads", "--delta", "1"], "delta must be a number between 0 and 1, both excluded, not 1.0"),
         (["plan", "ads", "--delta", "often"], "invalid value for '--delta': 'often' is not a valid float"),
         (["plan", "remark2:eps=0"], "objective 'objective 2' has no single best arm: 'arm 0', 'arm 1' are tied"),
-        (["run", "ads", "--rule", "luck"], "rule must be one of mo-bai, top-two, uniform, not 'luck'"),
+        (["run", "ads", "--rule", "luck"], "rule must be one of top-two, mo-bai, frank-wolfe"),
         (["run", "ads", "--threshold", "luck"], "threshold must be one of mixture, kaufmann_koolen, theory, empirical"),
         (["run", "ads", "--seed", "-1"], "invalid value for '--seed'"),
         (["run", "ads", "--max-pulls", "0"], "invalid value for '--max-pulls'"),

@@ -10,7 +10,6 @@ import pytest
 
 from mobai import MOBAI, InputError, Instance, Policy, Problem, TopTwo, Uniform, surrogate_proportions
 from mobai.lab.environment import Environment
-from mobai.lab.seeds import stream
 from mobai.policy import Session
 from mobai.rules.catalogue import SAMPLING, parse_spec, sampling_rule
 from mobai.testing import check_sampling_rule

@@ -16,6 +16,8 @@ _COMMANDS = {
     "demo": "Find the best advert for every metric, live.",
     "plan": "How many samples will it take, and where should they go?",
     "run": "Simulate one run on an instance.",
+    "simulate": "Simulate many trials of several rules, on all cores.",
+    "plot": "Draw the results of a simulation.",
 }
 
 

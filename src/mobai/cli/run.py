@@ -13,7 +13,7 @@ from mobai.lab.trial import Trial, run_trial
 from mobai.paper.instances import find_instance
 from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING, sampling_rule
-from mobai.rules.stopping import GLR
+from mobai.rules.stopping import GLR, StoppingRule
 from mobai.theory.thresholds import THRESHOLDS
 
 
@@ -45,7 +45,8 @@ from mobai.theory.thresholds import THRESHOLDS
 @options.json_option()
 def command(instance: str, delta: float, rule: str, threshold: str, seed: int, max_pulls: int, as_json: bool) -> None:
     """Simulate one run on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
-    policy = Policy(sampling_rule(rule), GLR(threshold))
+    chosen = sampling_rule(rule)
+    policy = Policy(chosen) if hasattr(chosen, "stopping") else Policy(chosen, GLR(threshold))
     world = find_instance(instance)
     with screen.Watch(policy.sampling.name) as watch:
         trial = run_trial(world, policy, delta, seed=seed, max_pulls=max_pulls, watch=watch)
@@ -90,7 +91,7 @@ def _report(world: Instance, policy: Policy, trial: Trial, delta: float) -> None
     screen.say(certification(policy.stopping))
 
 
-def certification(stopping: GLR) -> str:
+def certification(stopping: StoppingRule) -> str:
     """Say whether delta is proven."""
     if stopping.certified:
         return f"threshold {stopping.name}: certified, the error probability is proven to be at most delta"

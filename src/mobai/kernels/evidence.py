@@ -27,12 +27,17 @@ def statistic(means: Matrix, spread: Matrix, m: int, best: int, i: int) -> float
 
 
 @kernel
-def mixture_score(z: float, leader: float, other: float) -> float:
-    """Log of the average over the widths c of ``exp(Z / (1 + c u)) / sqrt((1 + N_b/c) (1 + N_i/c))``."""
+def mixture_score(z: float, leader: float, other: float, level: float) -> float:
+    """Log of the average over the widths c of ``exp(Z / (1 + c u)) / sqrt((1 + N_b/c) (1 + N_i/c))``.
+
+    When the largest term is not above the level, neither is the average: then that bound is returned.
+    """
     u = (leader / other + other / leader) / (leader + other)
     top = -math.inf
     for width in WIDTHS:
         top = max(top, mixture_line(z, leader, other, u, width))
+    if top <= level:
+        return top
     total = 0.0
     for width in WIDTHS:
         total += math.exp(mixture_line(z, leader, other, u, width) - top)
@@ -46,9 +51,9 @@ def mixture_line(z: float, leader: float, other: float, u: float, width: float) 
 
 
 @entry
-def penalty_of(kind: int, leader: float, other: float, pulls: int, pairs: int) -> float:
+def penalty_of(kind: int, leader: float, other: float, pulls: float, pairs: int) -> float:
     """What the thresholds of the form ``Z - penalty`` take off."""
-    t = float(max(pulls, 1))
+    t = max(pulls, 1.0)
     if kind == KAUFMANN_KOOLEN:
         return 2.0 * (math.log(4.0 + math.log(leader)) + math.log(4.0 + math.log(other)))
     if kind == THEORY:
@@ -57,24 +62,29 @@ def penalty_of(kind: int, leader: float, other: float, pulls: int, pairs: int) -
 
 
 @kernel
-def score(kind: int, z: float, leader: float, other: float, ratio: float, pulls: int, pairs: int) -> float:
-    """The evidence of a pair with the statistic z and these counts; ``ratio`` is the other arm's sd over the leader's."""
+def score(
+    kind: int, z: float, leader: float, other: float, ratio: float, pulls: float, pairs: int, level: float
+) -> float:
+    """The evidence of a pair with the statistic z and these counts; ``ratio`` is the other arm's sd over the leader's.
+
+    Where it is not above the level, any number between the two may come back.
+    """
     if z == math.inf:
         return z
     leader, other = max(leader, 1.0), max(other, 1.0)
     if kind == MIXTURE:
         # Counts in units of the pair's geometric mean variance: rescaling an objective changes nothing.
-        return mixture_score(z, leader * ratio, other / ratio)
+        return mixture_score(z, leader * ratio, other / ratio, level)
     return z - penalty_of(kind, leader, other, pulls, pairs)
 
 
 @entry
 def fill_scores(
-    kind: int, pairs: Matrix, counts: Matrix, sd: Matrix, leaders: Integers, pulls: int, scores: Matrix
+    kind: int, pairs: Matrix, counts: Matrix, sd: Matrix, leaders: Integers, pulls: float, scores: Matrix
 ) -> None:
     """Fill in the evidence of all pairs."""
     for m in range(pairs.shape[0]):
         b = leaders[m]
         for i in range(pairs.shape[1]):
             ratio = sd[m, i] / sd[m, b]
-            scores[m, i] = score(kind, pairs[m, i], counts[m, b], counts[m, i], ratio, pulls, pairs.size)
+            scores[m, i] = score(kind, pairs[m, i], counts[m, b], counts[m, i], ratio, pulls, pairs.size, -math.inf)

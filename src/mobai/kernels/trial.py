@@ -102,7 +102,10 @@ def climb(ladder: Ladder, seen: Seen, arm: int, pulls: int) -> bool:
         lowest = ladder.levels.shape[1]
         for line in range(lines):
             if ladder.rungs[s, line] < ladder.levels.shape[1]:
-                climb_line(ladder, seen, s, line, sticky, arm, pulls)
+                leader, rival = ladder.blocks[s, line, 1], ladder.blocks[s, line, 2]
+                # The pair that blocked a line is as it was unless one of its arms was pulled.
+                if not sticky or leader != seen.leaders[line] or arm in (leader, rival) or arm < 0:
+                    climb_line(ladder, seen, s, line, sticky, pulls)
             lowest = min(lowest, ladder.rungs[s, line])
         while ladder.finished[s] < lowest:
             for i in range(len(seen.asked)):
@@ -113,13 +116,10 @@ def climb(ladder: Ladder, seen: Seen, arm: int, pulls: int) -> bool:
 
 
 @kernel
-def climb_line(ladder: Ladder, seen: Seen, s: int, line: int, sticky: bool, arm: int, pulls: int) -> None:
+def climb_line(ladder: Ladder, seen: Seen, s: int, line: int, sticky: bool, pulls: int) -> None:
     """Cross every level below the evidence of one line, that of its weakest pair."""
-    leader, rival = ladder.blocks[s, line, 1], ladder.blocks[s, line, 2]
-    if sticky and arm >= 0 and leader == seen.leaders[line] and arm != leader and arm != rival:
-        return  # The pair that blocked this line is as it was.
     first, last = (line, line + 1) if sticky else (0, len(seen.leaders))
-    evidence = weakest(ladder, seen, s, line, first, last, pulls)
+    evidence = weakest(ladder, seen, s, line, first, last, float(pulls))
     while ladder.rungs[s, line] < ladder.levels.shape[1]:
         rung = ladder.rungs[s, line]
         if not evidence > ladder.levels[s, rung]:
@@ -132,7 +132,7 @@ def climb_line(ladder: Ladder, seen: Seen, s: int, line: int, sticky: bool, arm:
 
 
 @kernel
-def weakest(ladder: Ladder, seen: Seen, s: int, line: int, first: int, last: int, pulls: int) -> float:
+def weakest(ladder: Ladder, seen: Seen, s: int, line: int, first: int, last: int, pulls: float) -> float:
     """The smallest evidence of the pairs of some objectives, or any that is not above the next level.
 
     No score exceeds Z, so scores are evaluated only where Z is above the level; the pair that blocked last time is
@@ -149,7 +149,9 @@ def weakest(ladder: Ladder, seen: Seen, s: int, line: int, first: int, last: int
             evidence = seen.pairs[m, i]
             if level < evidence < np.inf:
                 ratio, size = seen.sd[m, i] / seen.sd[m, b], seen.pairs.size
-                evidence = score(ladder.kinds[s], evidence, seen.counts[m, b], seen.counts[m, i], ratio, pulls, size)
+                evidence = score(
+                    ladder.kinds[s], evidence, seen.counts[m, b], seen.counts[m, i], ratio, pulls, size, level
+                )
             least = min(least, evidence)
             if least <= level:
                 ladder.blocks[s, line, 0], ladder.blocks[s, line, 1], ladder.blocks[s, line, 2] = m, b, i

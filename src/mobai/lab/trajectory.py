@@ -1,6 +1,6 @@
 """One trial as a whole: one trajectory of a sampling rule, read by every stopping rule at every delta.
 
-``run_compiled`` and ``run_stepwise`` give the same record, bit for bit; the second also takes rules that are plain Python.
+``run_compiled`` and ``run_stepwise`` give the same record, bit for bit; the second takes rules in plain Python, too.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def run_trajectory(
     max_pulls: int,
 ) -> Trajectory:
     """Run a rule until every stopping rule has stopped at the last of the ascending levels of log(1/delta)."""
-    compiled = isinstance(rule, CompiledRule) and max_pulls >= instance.shape[0]
-    run = run_compiled if compiled else run_stepwise
-    return run(instance, rule, stoppings, levels, seed, trial, max_pulls)
+    if isinstance(rule, CompiledRule) and max_pulls >= instance.shape[0]:
+        return run_compiled(instance, rule, stoppings, levels, seed, trial, max_pulls)
+    return run_stepwise(instance, rule, stoppings, levels, seed, trial, max_pulls)
 
 
 def coins(seed: int, trial: int) -> np.random.Generator:

@@ -55,7 +55,7 @@ def save(instance: Instance, path: Path) -> None:
             if suffix == ".csv":
                 csv.writer(file).writerows(_csv_rows(instance))
             else:
-                file.write(json.dumps(_as_json(instance), indent=2) + "\n")
+                file.write(json.dumps(to_json(instance), indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or 'cannot be written'}") from None
 
@@ -161,7 +161,8 @@ def _csv_rows(instance: Instance) -> list[list[str]]:
     return [header] + [[arm, *map(repr, row)] for arm, row in rows]
 
 
-def _as_json(instance: Instance) -> dict[str, Any]:
+def to_json(instance: Instance) -> dict[str, Any]:
+    """Give an instance as plain data, ready for JSON."""
     return {
         "arms": list(instance.arms),
         "objectives": [str(objective) for objective in instance.objectives],

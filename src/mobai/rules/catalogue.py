@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from inspect import Parameter, signature
 from typing import Any
 
 from mobai.errors import InputError
@@ -39,10 +41,14 @@ def sampling_rule(text: str) -> SamplingRule:
     name, options = parse_spec(text)
     if name not in SAMPLING:
         raise InputError(f"rule must be one of {', '.join(SAMPLING)}, not {name!r}")
-    try:
-        return SAMPLING[name](**options)
-    except TypeError:
-        raise InputError(f"rule {name!r} does not take the options {', '.join(options)}") from None
+    known = signature(SAMPLING[name]).parameters
+    for key in options:
+        if key not in known:
+            raise InputError(f"rule {name!r} does not take the option {key}; it takes {', '.join(known) or 'none'}")
+    for key, parameter in known.items():
+        if parameter.default is Parameter.empty and key not in options:
+            raise InputError(f"rule {name!r} needs the option {key}, as in {name}:{key}=0.1")
+    return SAMPLING[name](**options)
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
@@ -66,3 +72,22 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def rule_spec(rule: SamplingRule) -> str:
+    """Write a rule as text: its name, and the options that differ from their defaults.
+
+    Examples
+    --------
+    >>> rule_spec(sampling_rule("mo-bai:eta=0.5")), rule_spec(sampling_rule("top-two"))
+    ('mo-bai:eta=0.5', 'top-two')
+    """
+    if not is_dataclass(rule):
+        return rule.name
+    changed = [(f.name, getattr(rule, f.name)) for f in fields(rule) if getattr(rule, f.name) != f.default]
+    options = ",".join(f"{name}={_text(value)}" for name, value in changed)
+    return f"{rule.name}:{options}" if options else rule.name
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +92,18 @@ def lay_out(problem: Problem, asked: IntArray, counts: IntArray, tally: Tally) -
     """Give what was seen, objective by arm; every arm must have answered."""
     behind = np.broadcast_to(counts, problem.shape)
     statistic = pair_statistics(tally.means, behind, problem.sd)
-    tables = (behind, tally.sums, tally.means, problem.sd, problem.sd**2 / behind)
-    rows = (np.array(table.T, np.float64, order="C") for table in tables)
-    return Seen(np.array(asked, np.int64), *rows, statistic.leaders, np.array(statistic.pairs.T, order="C"))
+    return Seen(
+        asked=np.array(asked, np.int64),
+        counts=_turned(behind),
+        sums=_turned(tally.sums),
+        means=_turned(tally.means),
+        sd=_turned(problem.sd),
+        spread=_turned(problem.sd**2 / behind),
+        leaders=statistic.leaders,
+        pairs=_turned(statistic.pairs),
+    )
+
+
+def _turned(table: npt.NDArray[Any]) -> FloatArray:
+    """Give a private copy, objective by arm."""
+    return np.array(table.T, np.float64, order="C")

@@ -27,6 +27,7 @@ from mobai.problem import FloatArray
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.glr import GLRStatistic
 
+
 class Threshold(Protocol):
     """What a stopping rule needs from a threshold; ``kind`` is its number among the compiled scores."""
 
@@ -54,7 +55,7 @@ def pair_scores(
     pairs, noise = np.array(statistic.pairs.T, order="C"), np.array(sd.T, order="C")
     behind = np.array(counts.T, np.float64, order="C")
     scores = np.empty_like(pairs)
-    kernels.fill_scores(rule.kind, pairs, behind, noise, statistic.leaders, pulls, scores)
+    kernels.fill_scores(rule.kind, pairs, behind, noise, statistic.leaders, float(pulls), scores)
     return scores.T
 
 
@@ -65,7 +66,7 @@ class _Penalised:
 
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
         """Put the penalty on the level."""
-        penalty: float = kernels.penalty_of(self.kind, float(leader), float(other), pulls, shape[0] * shape[1])
+        penalty: float = kernels.penalty_of(self.kind, float(leader), float(other), float(pulls), shape[0] * shape[1])
         return level + penalty
 
 

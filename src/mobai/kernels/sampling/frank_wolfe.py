@@ -56,7 +56,7 @@ def find_direction(
     shares: Matrix,
     direction: Vector,
 ) -> None:
-    """Where to move the target: even shares when exploring or tied, else the step of the pairs near the smallest rate."""
+    """Where to move the target: even shares to explore or when tied, else a step for pairs near the smallest rate."""
     arms = len(target)
     gaps = np.empty_like(seen.means)
     unit = plan(seen, gaps, best, codes)
@@ -72,7 +72,7 @@ def find_direction(
 
 @kernel
 def keep_close_pairs(gaps: Matrix, variance: Matrix, best: Integers, target: Vector, radius: float) -> None:
-    """Rescale the gaps, in place, so that every rate within the radius of the smallest equals it and others are huge."""
+    """Rescale the gaps, in place: rates within the radius of the smallest become equal to it, the others huge."""
     rates = np.empty_like(gaps)
     smallest = np.inf
     for m in range(len(best)):

@@ -85,7 +85,5 @@ def _nothing(shape: tuple[int, int]) -> tuple[World, Ladder]:
     table, numbers = np.zeros((objectives, arms)), np.zeros((0, objectives), np.int64)
     cube = np.zeros((0, objectives, 0), np.int64)
     world = World(table, table, np.zeros((arms, 0, objectives)), np.zeros(arms, np.int64))
-    ladder = Ladder(
-        np.zeros(0, np.int64), np.zeros((0, 0)), numbers, cube, cube, cube, np.zeros(0, np.int64), cube
-    )
+    ladder = Ladder(np.zeros(0, np.int64), np.zeros((0, 0)), numbers, cube, cube, cube, np.zeros(0, np.int64), cube)
     return world, ladder

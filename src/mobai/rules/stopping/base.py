@@ -17,8 +17,7 @@ class Decision(NamedTuple):
 class Watch(Protocol):
     """Follows one experiment.
 
-    ``leaders`` are the empirical best arms and ``evidence`` what speaks for them, both one per objective, as of the last
-    look.
+    ``leaders`` are the empirical best arms and ``evidence`` what speaks for them, one per objective, as last looked at.
     """
 
     leaders: IntArray

@@ -69,7 +69,7 @@ class Elimination:
 
 
 class EliminationWatch:
-    """The race of one experiment. Its evidence is ``log(1/delta) (gap / radii)^2``, which decides beyond log(1/delta)."""
+    """The race of one experiment. Its evidence is ``log(1/delta) (gap / radii)^2``, enough beyond log(1/delta)."""
 
     def __init__(self, rule: Elimination, problem: Problem) -> None:
         self._rule, self._problem = rule, problem

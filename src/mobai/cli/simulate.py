@@ -1,0 +1,139 @@
+"""``mobai simulate``: many trials of several rules, on all cores, in one table."""
+
+from __future__ import annotations
+
+import json
+import time
+from types import TracebackType
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from mobai import GLR, Policy, Results, simulate
+from mobai.cli import options, screen
+from mobai.lab import simulate as lab
+from mobai.lab.summary import Summary
+from mobai.paper.instances import find_instance
+from mobai.rules.catalogue import SAMPLING, sampling_rule
+from mobai.theory.thresholds import THRESHOLDS
+
+
+@click.command("simulate")
+@options.instance_argument()
+@click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    default=("top-two",),
+    metavar="RULE",
+    help=f"How to choose arms, once or several times: {', '.join(SAMPLING)}; options as in mo-bai:eta=0.5.",
+)
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    default=("mixture",),
+    metavar="NAME",
+    help=f"When to stop, once or several times: {', '.join(THRESHOLDS)}. Default: mixture.",
+)
+@click.option("--delta", "deltas", type=float, multiple=True, help="Error probability, once or several times.")
+@click.option("--log-inv-delta", "log_inv_deltas", type=float, multiple=True, help="The same as log(1/delta).")
+@click.option("--trials", type=click.IntRange(min=1), default=100, show_default=True, help="Trials of each rule.")
+@click.option("-j", "--jobs", type=int, default=1, show_default=True, help="Worker processes, -1 for all cores.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes every trial.")
+@click.option(
+    "--max-pulls",
+    type=click.IntRange(min=1),
+    default=10_000_000,
+    show_default=True,
+    help="Give a trial up after this many.",
+)
+@click.option("--out", type=click.Path(dir_okay=False), help="Parquet file to write to, and to resume from.")
+@options.json_option()
+def command(
+    instance: str,
+    rules: tuple[str, ...],
+    thresholds: tuple[str, ...],
+    deltas: tuple[float, ...],
+    log_inv_deltas: tuple[float, ...],
+    trials: int,
+    jobs: int,
+    seed: int,
+    max_pulls: int,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Simulate rules on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
+    world, policies = find_instance(instance), _policies(rules, thresholds)
+    with Bar() as bar:
+        results = simulate(
+            world,
+            policies,
+            deltas=deltas or None,
+            log_inv_deltas=log_inv_deltas or None,
+            trials=trials,
+            seed=seed,
+            n_jobs=jobs,
+            max_pulls=max_pulls,
+            out=out,
+            watch=bar,
+        )
+    with screen.working("lower bound"):
+        summary = results.summary()
+    if as_json:
+        click.echo(json.dumps(_as_json(results, summary), indent=2))
+    else:
+        screen.say(str(summary))
+    _say_what_is_missing(results, out)
+
+
+def _policies(rules: tuple[str, ...], thresholds: tuple[str, ...]) -> list[Policy]:
+    """Pair every rule with every threshold; rules that stop by themselves have no choice."""
+    policies = []
+    for text in rules:
+        rule = sampling_rule(text)
+        own = hasattr(rule, "stopping")
+        policies += [Policy(rule)] if own else [Policy(rule, GLR(name)) for name in thresholds]
+    return policies
+
+
+class Bar:
+    """A progress bar on stderr: trials, pulls per second, time left."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}"))
+        self._progress = Progress(*columns, TimeRemainingColumn(), console=screen.err, transient=True)
+        self._task = self._progress.add_task("", total=None, speed="(the first time, kernels are compiled)")
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, progress: lab.Progress) -> None:
+        """Move the bar."""
+        now = time.monotonic()
+        self._start = getattr(self, "_start", now)
+        speed = f"{progress.pulls / (now - self._start):,.0f} pulls/s" if now > self._start else ""
+        self._progress.update(self._task, completed=progress.done, total=progress.total, speed=speed)
+
+
+def _as_json(results: Results, summary: Summary) -> dict[str, object]:
+    return {
+        "config": results.config,
+        "missing": results.missing,
+        "summary": [{**row._asdict(), "ratio": row.ratio} for row in summary],
+    }
+
+
+def _say_what_is_missing(results: Results, out: str | None) -> None:
+    if results.complete:
+        return
+    missing = ", ".join(f"{len(trials)} of {rule}" for rule, trials in results.missing.items())
+    resume = "the same command goes on from there" if out else "--out would have kept the finished ones"
+    screen.err.print(f"mobai: {results.ending}; trials missing: {missing}; {resume}", soft_wrap=True)
+    raise click.exceptions.Exit(130 if results.ending == "interrupted" else 1)

@@ -1,0 +1,251 @@
+"""What simulations give back: one row per sampling rule, stopping rule, trial and delta."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.errors import InputError
+from mobai.problem import Instance, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mobai.lab.summary import Summary
+    from mobai.lab.trajectory import Trajectory
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Rows(NamedTuple):
+    """One trial of one sampling rule, read by S stopping rules at D deltas.
+
+    Shapes: pulls, stopped and correct (S, D); decided and answers (S, D, M), -1 where undecided; arm_pulls (S, D, K).
+    ``length`` is that of the trajectory.
+    """
+
+    rule: str
+    trial: int
+    length: int
+    pulls: IntArray
+    stopped: Flags
+    correct: Flags
+    decided: IntArray
+    answers: IntArray
+    arm_pulls: IntArray
+
+    @classmethod
+    def read(cls, instance: Instance, rule: str, trial: int, trajectory: Trajectory) -> Rows:
+        """Read a trajectory; where nothing was decided the leaders at its end stand in for answers."""
+        decided, answers = trajectory.decided.transpose(0, 2, 1), trajectory.answers.transpose(0, 2, 1)
+        stopped: Flags = np.asarray((decided >= 0).all(axis=2))
+        given = np.where(answers >= 0, answers, trajectory.leaders)
+        right = instance.gaps[given, np.arange(instance.shape[1])] == 0
+        return cls(
+            rule=rule,
+            trial=trial,
+            length=trajectory.pulls,
+            pulls=np.where(stopped, decided.max(axis=2), trajectory.pulls),
+            stopped=stopped,
+            correct=right.all(axis=2),
+            decided=decided,
+            answers=answers,
+            arm_pulls=trajectory.asked,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The outcome of :func:`mobai.simulate`.
+
+    Attributes
+    ----------
+    config
+        Everything that determines the results: instance, policies, log(1/delta), trials, seed, max_pulls, version.
+    trials
+        What was finished, ordered by rule and trial.
+    ending
+        Why some are missing: ``"interrupted"`` or which worker error; None when nothing went wrong.
+    """
+
+    config: dict[str, Any]
+    trials: tuple[Rows, ...]
+    ending: str | None = field(default=None)
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The instance that was simulated."""
+        return Instance(**self.config["instance"])
+
+    @property
+    def log_inv_deltas(self) -> list[float]:
+        """The log(1/delta) that were asked for, ascending."""
+        return list(self.config["log_inv_deltas"])
+
+    @property
+    def trials_wanted(self) -> int:
+        """How many trials a complete simulation has, each rule counting its own."""
+        return len(self.config["policies"]) * int(self.config["trials"])
+
+    @property
+    def missing(self) -> dict[str, list[int]]:
+        """The trials that were not finished, by rule; rules without any are left out."""
+        done = {(rows.rule, rows.trial) for rows in self.trials}
+        wanted = {
+            rule: [n for n in range(self.config["trials"]) if (rule, n) not in done] for rule in self.config["policies"]
+        }
+        return {rule: numbers for rule, numbers in wanted.items() if numbers}
+
+    @property
+    def complete(self) -> bool:
+        """Whether no trial is missing."""
+        return not self.missing
+
+    def merged(self, fresh: Sequence[Rows], ending: str | None = None) -> Results:
+        """Add finished trials."""
+        order = {rule: n for n, rule in enumerate(self.config["policies"])}
+        trials = sorted((*self.trials, *fresh), key=lambda rows: (order[rows.rule], rows.trial))
+        return Results(self.config, tuple(trials), ending)
+
+    def extended(self, config: dict[str, Any]) -> Results:
+        """Take these results over into a simulation with more trials; everything else must be the same."""
+        for key, value in config.items():
+            if key != "trials" and self.config.get(key) != value:
+                there = "another one" if key == "instance" else repr(self.config.get(key))
+                raise InputError(f"out: the file holds other results, {key} is {there} there; name another file")
+        kept = tuple(rows for rows in self.trials if rows.trial < config["trials"])
+        return Results(config, kept)
+
+    def summary(self) -> Summary:
+        """Give means, error rates, their intervals and the ratio to the lower bound."""
+        from mobai.lab.summary import summarise
+
+        return summarise(self)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return sum(rows.pulls.size for rows in self.trials)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Give the rows one by one, as dictionaries."""
+        arms, objectives = self.instance.arms, self.instance.problem.objective_names
+        for rows in self.trials:
+            for s, stopping in enumerate(self.config["policies"][rows.rule]):
+                for d, x in enumerate(self.log_inv_deltas):
+                    decided, answers = rows.decided[s, d].tolist(), rows.answers[s, d].tolist()
+                    yield {
+                        "rule": rows.rule,
+                        "stopping": stopping,
+                        "trial": rows.trial,
+                        "delta": math.exp(-x),
+                        "log_inv_delta": x,
+                        "pulls": int(rows.pulls[s, d]),
+                        "stopped": bool(rows.stopped[s, d]),
+                        "correct": bool(rows.correct[s, d]),
+                        **{f"decided at: {o}": t if t >= 0 else None for o, t in zip(objectives, decided, strict=True)},
+                        **{
+                            f"answer: {o}": arms[arm] if arm >= 0 else None
+                            for o, arm in zip(objectives, answers, strict=True)
+                        },
+                    }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give a tidy table: a row per rule, stopping rule, trial and delta, with a decision time per objective."""
+        pandas = need("pandas")
+        table: pd.DataFrame = pandas.DataFrame(list(self)).convert_dtypes()
+        return table
+
+    def save(self, path: str | Path) -> None:
+        """Write a Parquet file with the rows, and the whole configuration in its metadata."""
+        arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+        table = arrow.table(_columns(self, arrow)).replace_schema_metadata({"mobai": json.dumps(self.config)})
+        target = Path(path)
+        part = target.with_name(target.name + ".part")
+        try:
+            parquet.write_table(table, part)
+            part.replace(target)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or 'cannot be written'}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Results:
+        """Read what :meth:`save` wrote."""
+        arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+        try:
+            table = parquet.read_table(path)
+            config = json.loads((table.schema.metadata or {})[b"mobai"])
+            return cls(config, tuple(_rows(config, table)))
+        except FileNotFoundError:
+            raise InputError(f"{path}: No such file") from None
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or 'cannot be read'}") from None
+        except (arrow.ArrowException, KeyError, ValueError):
+            raise InputError(f"{path}: is not a file of simulation results") from None
+
+    def __repr__(self) -> str:
+        """Say what was simulated and what is missing."""
+        done = f"{len(self.trials)} of {self.trials_wanted} trials"
+        reason = f", {self.ending}" if self.ending else ""
+        return f"Results({', '.join(self.config['policies'])}: {done}{reason})"
+
+
+def need(module: str) -> Any:
+    """Import an optional library, or say how to get it."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        extra = "plot" if module.startswith("matplotlib") else "results"
+        raise InputError(f"this needs {module.partition('.')[0]}: pip install 'mobai[{extra}]'") from None
+
+
+def _columns(results: Results, arrow: Any) -> dict[str, Any]:
+    """Lay the rows out as Arrow columns, those with several numbers a row as lists of fixed length."""
+    plain: dict[str, list[Any]] = {"rule": [], "stopping": [], "trial": [], "length": [], "log_inv_delta": []}
+    for rows in results.trials:
+        for stopping in results.config["policies"][rows.rule]:
+            for x in results.log_inv_deltas:
+                for name, value in zip(plain, (rows.rule, stopping, rows.trial, rows.length, x), strict=True):
+                    plain[name].append(value)
+    columns: dict[str, Any] = dict(plain)
+    columns["delta"] = [math.exp(-x) for x in plain["log_inv_delta"]]
+    for name in ("pulls", "stopped", "correct"):
+        parts = [getattr(rows, name).ravel() for rows in results.trials]
+        columns[name] = np.concatenate(parts) if parts else []
+    for name, width in _widths(results.config).items():
+        parts = [getattr(rows, name).astype(np.int64).ravel() for rows in results.trials]
+        flat = arrow.array(np.concatenate(parts) if parts else [], arrow.int64())
+        columns[name] = arrow.FixedSizeListArray.from_arrays(flat, width)
+    return columns
+
+
+def _widths(config: dict[str, Any]) -> dict[str, int]:
+    arms, objectives = len(config["instance"]["arms"]), len(config["instance"]["objectives"])
+    return {"decided": objectives, "answers": objectives, "arm_pulls": arms}
+
+
+def _rows(config: dict[str, Any], table: Any) -> Iterator[Rows]:
+    """Cut the columns of a file into trials again."""
+    names, numbers, lengths = (table.column(name).to_pylist() for name in ("rule", "trial", "length"))
+    flat = {name: table.column(name).to_numpy() for name in ("pulls", "stopped", "correct")}
+    lists = {
+        name: table.column(name).combine_chunks().flatten().to_numpy().reshape(-1, width)
+        for name, width in _widths(config).items()
+    }
+    start, deltas = 0, len(config["log_inv_deltas"])
+    while start < len(names):
+        stoppings = len(config["policies"][names[start]])
+        cut = slice(start, start + stoppings * deltas)
+        tables = {name: column[cut].reshape(stoppings, deltas) for name, column in flat.items()}
+        cubes = {name: column[cut].reshape(stoppings, deltas, -1) for name, column in lists.items()}
+        yield Rows(names[start], numbers[start], lengths[start], **tables, **cubes)
+        start = cut.stop

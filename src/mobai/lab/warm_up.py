@@ -1,0 +1,28 @@
+"""Compile ahead of time, once, what several processes will use."""
+
+from __future__ import annotations
+
+import math
+
+from mobai.lab.trajectory import run_trajectory
+from mobai.policy import Policy
+from mobai.problem import Instance
+from mobai.rules.catalogue import SAMPLING, sampling_rule
+from mobai.theory.lower_bound import lower_bound
+from mobai.theory.surrogate import surrogate_proportions
+from mobai.theory.thresholds import threshold
+
+
+def compile_kernels() -> None:
+    """Compile every kernel, or load it from the cache: call it in a parent process before its workers start.
+
+    Compiling takes half a minute on a machine that has not done it before; the result is kept on disk.
+    """
+    instance, level = Instance([[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]]), -math.log(0.1)
+    lower_bound(instance)
+    surrogate_proportions(instance, [0.3, 0.3, 0.4])
+    threshold("empirical", level, arms=2, objectives=1, pulls=1)
+    for name in SAMPLING:
+        policy = Policy(sampling_rule(f"{name}:delta=0.1" if name == "successive-elimination" else name))
+        run_trajectory(instance, policy.sampling, [policy.stopping], [level], seed=0, trial=0, max_pulls=4)
+        policy.start(instance.problem).verdict(0.1)

@@ -1,0 +1,246 @@
+"""Many trials: the same results however they are run, and nothing lost when they are not all run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import joblib
+import numpy as np
+import pytest
+from scipy import stats
+
+import mobai
+from mobai import GLR, InputError, Instance, Policy, Problem, Results, TopTwo, Uniform, simulate
+from mobai.lab.simulate import Progress
+from mobai.problem import Tally
+
+WORLD = Instance([[1.0, 0.2], [0.3, 0.9], [0.6, 0.5], [0.1, 0.4]], objectives=["x", "y"])
+POLICIES = [Policy(rule, GLR(name)) for rule in (TopTwo(), Uniform()) for name in ("mixture", "empirical")]
+SETTINGS: dict[str, Any] = {"deltas": [0.1, 0.01], "trials": 12, "seed": 4}
+
+# Rules of this file travel to workers by value: they cannot import it.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+@dataclass(frozen=True)
+class Stubborn:
+    """A rule in plain Python: the first arm every second time; ends its process when told to."""
+
+    home: int = 0
+    dies_at: int = -1
+    name = "stubborn"
+
+    def init(self, problem: Problem) -> None: ...
+
+    def choose(self, problem: Problem, memory: None, tally: Tally, rng: np.random.Generator) -> tuple[int, None]:
+        if tally.told == self.dies_at and os.getpid() != self.home:
+            os._exit(1)
+        return (int(tally.asked.argmin()) if tally.told % 2 == 0 or not tally.complete else 0), None
+
+
+def rows(results: Results) -> list[dict[str, Any]]:
+    return list(results)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Results:
+    return simulate(WORLD, POLICIES, **SETTINGS)
+
+
+def test_rows(reference: Results) -> None:
+    assert len(reference) == len(rows(reference)) == 2 * 2 * 12 * 2
+    assert reference.complete
+    assert reference.ending is None
+    row = rows(reference)[0]
+    assert list(row)[:8] == ["rule", "stopping", "trial", "delta", "log_inv_delta", "pulls", "stopped", "correct"]
+    assert row["pulls"] == max(row["decided at: x"], row["decided at: y"])
+    for rows_of_trial in reference.trials:
+        assert (rows_of_trial.arm_pulls.sum(axis=2) == rows_of_trial.pulls).all()
+        assert (np.diff(rows_of_trial.pulls, axis=1) >= 0).all()
+
+
+def test_one_trajectory_answers_what_separate_runs_do(reference: Results) -> None:
+    seen = {(r["rule"], r["stopping"], r["trial"], round(r["delta"], 9)): r for r in rows(reference)}
+    for policy in POLICIES:
+        for delta in (0.1, 0.01):
+            for row in simulate(WORLD, policy, deltas=delta, trials=3, seed=4):
+                assert seen[row["rule"], row["stopping"], row["trial"], round(delta, 9)] == row
+
+
+def test_it_is_the_trial_that_run_shows(reference: Results) -> None:
+    from mobai.lab.trial import run_trial
+
+    trial = run_trial(WORLD, POLICIES[0], 0.01, seed=4)
+    row = next(r for r in rows(reference) if r["rule"] == "top-two" and r["delta"] < 0.05 and r["trial"] == 0)
+    assert row["pulls"] == trial.verdict.pulls
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_workers_change_nothing(reference: Results, backend: str) -> None:
+    with joblib.parallel_config(backend=backend):
+        found = simulate(WORLD, POLICIES, **SETTINGS, n_jobs=2)
+    assert rows(found) == rows(reference)
+
+
+def test_a_dask_cluster_changes_nothing(reference: Results) -> None:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        ) as cluster,
+        Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        assert len(cluster.workers) == 2
+        found = simulate(WORLD, POLICIES, **SETTINGS)
+    assert rows(found) == rows(reference)
+
+
+def test_results_survive_a_file(reference: Results, tmp_path: Path) -> None:
+    reference.save(tmp_path / "r.parquet")
+    loaded = Results.load(tmp_path / "r.parquet")
+    assert rows(loaded) == rows(reference)
+    assert loaded.config == reference.config
+    assert loaded.config["mobai"] == mobai.__version__
+    assert loaded.instance == WORLD
+    assert str(loaded.summary()) == str(reference.summary())
+    assert [path.name for path in tmp_path.iterdir()] == ["r.parquet"]
+
+
+def test_pandas(reference: Results) -> None:
+    table = reference.to_pandas()
+    assert len(table) == len(reference)
+    assert table["pulls"].tolist() == [row["pulls"] for row in reference]
+    assert reference.summary().to_pandas()["mean"].tolist() == [row.mean for row in reference.summary()]
+
+
+def test_a_file_is_resumed_and_extended(reference: Results, tmp_path: Path) -> None:
+    out = tmp_path / "r.parquet"
+    seen: list[Progress] = []
+    simulate(WORLD, POLICIES, **{**SETTINGS, "trials": 5}, out=out, watch=seen.append)
+    assert [progress.done for progress in seen] == list(range(1, 11))
+    seen.clear()
+    full = simulate(WORLD, POLICIES, **SETTINGS, out=out, watch=seen.append)
+    assert [progress.done for progress in seen] == list(range(11, 25))
+    assert rows(full) == rows(reference) == rows(Results.load(out))
+    seen.clear()
+    assert rows(simulate(WORLD, POLICIES, **SETTINGS, out=out, watch=seen.append)) == rows(reference)
+    assert seen == []
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    out = tmp_path / "r.parquet"
+    simulate(WORLD, TopTwo(), trials=2, out=out)
+    before = out.read_bytes()
+    with pytest.raises(InputError, match="holds other results, seed is 0 there; name another file"):
+        simulate(WORLD, TopTwo(), trials=2, out=out, seed=1)
+    assert out.read_bytes() == before
+    out.write_text("nothing of the kind")
+    with pytest.raises(InputError, match="is not a file of simulation results"):
+        simulate(WORLD, TopTwo(), trials=2, out=out)
+    with pytest.raises(InputError, match="No such file"):
+        Results.load(tmp_path / "none.parquet")
+    with pytest.raises(InputError, match=r"cannot be written|No such file"):
+        simulate(WORLD, TopTwo(), trials=1).save(tmp_path / "no" / "folder.parquet")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_keeps_finished_trials(reference: Results, tmp_path: Path, n_jobs: int) -> None:
+    out = tmp_path / "r.parquet"
+
+    def interrupt(progress: Progress) -> None:
+        if progress.done == 5:
+            raise KeyboardInterrupt
+
+    found = simulate(WORLD, POLICIES, **SETTINGS, n_jobs=n_jobs, out=out, watch=interrupt)
+    assert found.ending == "interrupted"
+    assert not found.complete
+    assert len(found.trials) == 5
+    assert sum(map(len, found.missing.values())) == 19
+    assert "5 of 24 trials, interrupted" in repr(found)
+    assert rows(simulate(WORLD, POLICIES, **SETTINGS, out=out)) == rows(reference)
+
+
+def test_a_dead_worker_costs_only_what_was_not_finished(tmp_path: Path) -> None:
+    out = tmp_path / "r.parquet"
+    policies: list[Any] = [TopTwo(), Stubborn(os.getpid(), dies_at=25)]
+    found = simulate(WORLD, policies, trials=6, n_jobs=2, out=out)
+    assert found.ending is not None
+    assert "a worker died" in found.ending
+    assert not found.complete
+    assert len(Results.load(out).trials) == len(found.trials)
+    whole = simulate(WORLD, policies, trials=6, out=out)
+    assert whole.complete
+    assert rows(whole) == rows(simulate(WORLD, policies, trials=6))
+
+
+def test_a_rule_in_plain_python() -> None:
+    found = simulate(WORLD, [Stubborn(), Uniform()], trials=3, max_pulls=3000)
+    assert {row["rule"] for row in found} == {"stubborn", "uniform"}
+    shares = [trial.arm_pulls[0, 0, 0] / trial.length for trial in found.trials if trial.rule == "stubborn"]
+    assert min(shares) > 0.4
+
+
+def test_summary_by_its_definition(reference: Results) -> None:
+    summary = reference.summary()
+    assert len(summary) == 8
+    for row in summary:
+        mine = [r for r in rows(reference) if (r["rule"], r["stopping"]) == (row.rule, row.stopping)]
+        times = np.array([r["pulls"] for r in mine if r["log_inv_delta"] == row.log_inv_delta])
+        wrong = sum(not r["correct"] for r in mine if r["log_inv_delta"] == row.log_inv_delta)
+        assert row.mean == pytest.approx(times.mean())
+        assert row.sd == pytest.approx(times.std(ddof=1))
+        assert row.mean_interval == pytest.approx(stats.t.interval(0.95, 11, times.mean(), stats.sem(times)))
+        exact = stats.binomtest(wrong, 12).proportion_ci(0.95, "exact")
+        assert row.error_interval == pytest.approx((exact.low, exact.high))
+        assert row.bound == pytest.approx(mobai.lower_bound(WORLD).samples(log_inv_delta=row.log_inv_delta))
+        assert row.ratio == pytest.approx(row.mean / (row.bound or 0))
+        assert row.certified == (row.stopping == "mixture")
+    assert "empirical (not certified)" in str(summary)
+    assert "lower bound" in str(summary)
+
+
+def test_unstopped_trials_and_ties_are_said() -> None:
+    tied = simulate(Instance([[1.0], [1.0]]), Uniform(), trials=4, max_pulls=50, deltas=1e-6).summary()
+    (row,) = tied
+    assert (row.stopped, row.mean, row.error, row.bound, row.ratio) == (0, 50.0, 0.0, None, None)
+    assert "4 (4 unstopped)" in str(tied)
+    (single,) = simulate(WORLD, Uniform(), trials=1).summary()
+    assert single.sd == 0.0
+    assert single.mean_interval == (-np.inf, np.inf)
+
+
+def test_a_rule_that_carries_its_delta() -> None:
+    rule = "successive-elimination:delta=0.1"
+    found = simulate(WORLD, [rule, "top-two"], deltas=0.1, trials=3)
+    assert {row["stopping"] for row in found if row["rule"] == rule} == {"elimination"}
+    with pytest.raises(InputError, match=r"was set up for 0.1 and can answer no other, not 0.05"):
+        simulate(WORLD, rule, deltas=[0.1, 0.05])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"trials": 0}, "trials must be a whole number, 1 or more, not 0"),
+        ({"max_pulls": 2.5}, "max_pulls must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number, 0 or more"),
+        ({"deltas": [0.1, 2]}, "delta must be a number between 0 and 1"),
+        ({"deltas": []}, "deltas: at least one is needed"),
+        ({"deltas": 0.1, "log_inv_deltas": 3.0}, "only one of deltas and log_inv_deltas"),
+        ({"log_inv_deltas": [-1.0]}, "log_inv_delta must be a positive finite number"),
+        ({"policies": []}, "policies: at least one is needed"),
+        ({"policies": ["top-two", TopTwo()]}, "top-two with mixture is given twice"),
+        ({"policies": ["luck"]}, "rule must be one of"),
+        ({"policies": [3]}, "sampling must be a sampling rule"),
+    ],
+)
+def test_bad_input(change: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"policies": "top-two", "trials": 1, **change}
+    with pytest.raises(InputError, match=message):
+        simulate(WORLD, **arguments)

@@ -1,0 +1,104 @@
+"""The compiled trial against the stepwise policy, pull by pull, bit for bit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mobai import GLR, Instance, Policy
+from mobai.lab.environment import Environment
+from mobai.lab.trajectory import Trajectory, coins, run_compiled, run_stepwise, run_trajectory
+from mobai.paper.instances import remark2, snw, synthetic
+from mobai.rules.catalogue import sampling_rule
+from mobai.theory.thresholds import THRESHOLDS
+
+RULES = [
+    "uniform",
+    "top-two",
+    "mo-bai",
+    "mo-bai:refresh=every,eta=1",
+    "d-tracking:iterations=4",
+    "d-tracking:iterations=3,start=previous",
+    "d-tracking:iterations=3,as_printed=true",
+    "frank-wolfe",
+    "track-and-stop",
+    "track-and-stop:growth=0",
+    "successive-elimination:delta=0.1",
+    "successive-elimination:delta=0.1,as_printed=true",
+]
+RNG = np.random.default_rng(11)
+INSTANCES = {
+    "noisy": Instance(RNG.normal(size=(5, 3)) * [1, 2, 3], RNG.uniform(0.5, 2, (5, 3)), objectives=["a", "b:min", "c"]),
+    "two arms": Instance([[0.4], [0.0]]),
+    "more objectives than arms": Instance(RNG.normal(size=(3, 7))),
+    "one arm best everywhere": Instance([[1.0, 1.0], [0.2, 0.5], [0.0, 0.9]]),
+    "tied": Instance([[1.0, 0.0], [1.0, 0.0], [0.5, 1.0]]),
+    "decided at once": Instance([[100.0, 0.0], [0.0, 100.0], [0.0, 0.0]]),
+    "remark 2": remark2(eps=2.0),
+}
+
+
+def both(instance: Instance, text: str, max_pulls: int) -> tuple[Trajectory, Trajectory]:
+    rule = sampling_rule(text)
+    own = getattr(rule, "stopping", None)
+    stoppings: Any = [own] if own else [GLR(name) for name in THRESHOLDS]
+    levels = [math.log(10)] if own else [0.5, math.log(10), 7.0, 20.0]
+    arguments: Any = (instance, rule, stoppings, levels, 3, 1, max_pulls)
+    return run_compiled(*arguments), run_stepwise(*arguments)
+
+
+def assert_same(one: Trajectory, two: Trajectory) -> None:
+    assert one.pulls == two.pulls
+    for name in ("decided", "answers", "asked", "leaders"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+
+
+@pytest.mark.parametrize("text", RULES)
+@pytest.mark.parametrize("name", INSTANCES)
+def test_compiled_equals_stepwise(text: str, name: str) -> None:
+    assert_same(*both(INSTANCES[name], text, 500))
+
+
+@pytest.mark.parametrize("text", RULES)
+@pytest.mark.parametrize("instance", [synthetic(0), snw()], ids=["synthetic", "snw"])
+def test_compiled_equals_stepwise_on_the_papers_instances(text: str, instance: Instance) -> None:
+    assert_same(*both(instance, text, instance.shape[0] + 150))
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_every_single_pull_is_the_same(text: str) -> None:
+    """Compiled runs of every length from K on: the counts after each pull name the arm of each pull."""
+    instance, pulls = INSTANCES["noisy"], 90
+    rule = sampling_rule(text)
+    policy = Policy(rule)
+    session, world = policy.start(instance.problem, coins(3, 1)), Environment(instance, 3, 1)
+    for told in range(1, pulls + 1):
+        arm = session.ask()
+        session.tell(arm, world.pull(arm))
+        if told >= instance.shape[0]:
+            level = math.log(10) if hasattr(rule, "stopping") else 500.0
+            found = run_trajectory(instance, rule, [policy.stopping], [level], seed=3, trial=1, max_pulls=told)
+            if found.pulls < told:
+                break
+            assert np.array_equal(found.asked[0, 0], session.tally.asked)
+
+
+def test_noise_belongs_to_the_arm_and_its_pull() -> None:
+    """In whichever order arms are pulled, the n-th reward of an arm in a trial is the same; trials differ."""
+    instance = INSTANCES["noisy"]
+    one, two, other = Environment(instance, 5, 2), Environment(instance, 5, 2), Environment(instance, 5, 3)
+    first = [one.pull(arm) for arm in [0] * 70 + [1] * 70]
+    second = [two.pull(arm) for arm in [1, 0] * 70]
+    assert np.array_equal(first[:70], second[1::2])
+    assert np.array_equal(first[70:], second[::2])
+    assert not np.array_equal(first[0], other.pull(0))
+    assert len(np.unique(np.array(first))) == 140 * 3
+
+
+def test_giving_up_before_the_opening_is_over() -> None:
+    found = run_trajectory(synthetic(0), sampling_rule("top-two"), [GLR()], [1.0], seed=0, trial=0, max_pulls=7)
+    assert found.pulls == 7
+    assert found.asked[0, 0].tolist() == [1] * 7 + [0] * 13
