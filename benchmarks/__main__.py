@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import kernels, oracle, surrogate
+from benchmarks import kernels, oracle, surrogate, trials
 
 kernels.main()
 surrogate.main()
 print()
 oracle.main()
+print()
+trials.main()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -129,6 +130,13 @@ def test_run_gives_up(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "remark2:eps=0"], "objective 'objective 2' has no single best arm: 'arm 0', 'arm 1' are tied"),
         (["run", "ads", "--rule", "luck"], "rule must be one of top-two, mo-bai, frank-wolfe"),
         (["run", "ads", "--threshold", "luck"], "threshold must be one of mixture, kaufmann_koolen, theory, empirical"),
+        (
+            ["simulate", "ads", "--rule", "successive-elimination:delta=0.1"],
+            "delta: successive-elimination was set up for 0.1 and can answer no other",
+        ),
+        (["simulate", "ads", "--delta", "0.1", "--log-inv-delta", "3"], "only one of deltas and log_inv_deltas"),
+        (["simulate", "ads", "--out", "/nowhere/r.parquet", "--trials", "1"], "/nowhere/r.parquet: No such file"),
+        (["plot", "nothing.parquet"], "nothing.parquet: No such file"),
         (["run", "ads", "--seed", "-1"], "invalid value for '--seed'"),
         (["run", "ads", "--max-pulls", "0"], "invalid value for '--max-pulls'"),
         (["run", "ads", "--nothing"], "no such option"),
@@ -226,3 +234,59 @@ def test_a_run_needs_no_lower_bound(capsys: pytest.CaptureFixture[str], tmp_path
     code, out, _ = mobai(capsys, "run", str(path), "--max-pulls", "20", "--json")
     assert code == 0
     assert json.loads(out)["lower_bound"] is None
+
+
+def simulated(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    return mobai(capsys, "simulate", "ads", "--delta", "0.1", "--trials", "3", *words)
+
+
+def test_simulate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "r.parquet"
+    words = ("--rule", "top-two", "--rule", "successive-elimination:delta=0.1", "--threshold", "empirical")
+    code, table, _ = simulated(capsys, *words, "--threshold", "mixture", "--out", str(out))
+    assert code == 0
+    lines = table.splitlines()
+    assert [line.split()[0] for line in lines] == ["rule", "top-two", "top-two", words[3], "lower"]
+    assert "empirical (not certified)" in lines[1]
+    assert simulated(capsys, *words, "--threshold", "mixture", "--out", str(out))[:2] == (0, table)
+    code, said, _ = mobai(capsys, "plot", str(out))
+    assert (code, said.strip()) == (0, str(tmp_path / "r.png"))
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    assert mobai(capsys, "plot", str(out), "--out", str(tmp_path / "r.svg"))[0] == 0
+    assert "where the pulls went" in (tmp_path / "r.svg").read_text().lower()
+    code, _, error = mobai(capsys, "plot", str(out), "--out", str(tmp_path / "r.doc"))
+    assert (code, error.count("\n")) == (2, 1)
+    assert "must end in .png, .svg or .pdf" in error
+
+
+def test_simulate_as_json_does_not_depend_on_workers(capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = (simulated(capsys, "--json", "-j", jobs)[1] for jobs in ("1", "2"))
+    assert one == two
+    result = json.loads(one)
+    assert result["missing"] == {}
+    assert result["summary"][0]["trials"] == 3
+    assert result["config"]["policies"] == {"top-two": ["mixture"]}
+
+
+def test_an_interrupted_simulation_says_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from mobai.cli import simulate
+
+    def interrupt(self: simulate.Bar, progress: Any) -> None:
+        raise KeyboardInterrupt
+
+    out = str(tmp_path / "r.parquet")
+    with monkeypatch.context() as patch:
+        patch.setattr(simulate.Bar, "__call__", interrupt)
+        code, table, error = simulated(capsys, "--out", out)
+    assert code == 130
+    assert "top-two" in table
+    assert "interrupted; trials missing: 2 of top-two; the same command goes on from there" in error
+    assert simulated(capsys, "--out", out) == (0, simulated(capsys)[1], "")
+
+
+def test_run_of_a_rule_that_stops_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = mobai(capsys, "run", "ads", "--rule", "successive-elimination:delta=0.1", "--delta", "0.1")
+    assert code == 0
+    assert "elimination: certified" in out

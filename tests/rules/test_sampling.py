@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
-from mobai import MOBAI, InputError, Instance, Policy, Problem, TopTwo, Uniform, surrogate_proportions
+from mobai import (
+    GLR,
+    MOBAI,
+    DTracking,
+    FrankWolfeSampling,
+    InputError,
+    Instance,
+    Policy,
+    Problem,
+    SuccessiveElimination,
+    TopTwo,
+    TrackAndStop,
+    Uniform,
+    lower_bound,
+    simulate,
+    surrogate_proportions,
+)
 from mobai.lab.environment import Environment
 from mobai.policy import Session
-from mobai.rules.catalogue import SAMPLING, parse_spec, sampling_rule
+from mobai.problem import FloatArray, IntArray
+from mobai.rules.catalogue import SAMPLING, parse_spec, rule_spec, sampling_rule
+from mobai.rules.sampling.base import SamplingRule
+from mobai.rules.stopping import Elimination
 from mobai.testing import check_sampling_rule
+from mobai.theory.highs import derivatives
 
 WORLD = Instance([[1.0, 0.2], [0.3, 0.9], [0.6, 0.5], [0.1, 0.4]])
 
@@ -26,13 +48,28 @@ def drive(session: Session, pulls: int, seed: int = 5) -> list[int]:
     return arms
 
 
+REQUIRED = {"successive-elimination": ":delta=0.1"}
+
+
 @pytest.mark.parametrize("name", SAMPLING)
 def test_conformance(name: str) -> None:
-    check_sampling_rule(sampling_rule(name))
+    check_sampling_rule(sampling_rule(name + REQUIRED.get(name, "")))
 
 
-def test_conformance_of_the_variant() -> None:
-    check_sampling_rule(MOBAI(eta=1.0, refresh="every"))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mo-bai:eta=1,refresh=every",
+        "d-tracking:iterations=1,start=previous",
+        "d-tracking:iterations=3,as_printed=true",
+        "track-and-stop:growth=0",
+        "successive-elimination:delta=0.1,as_printed=true",
+    ],
+)
+def test_conformance_of_variants(text: str) -> None:
+    rule = sampling_rule(text)
+    check_sampling_rule(rule)
+    assert sampling_rule(rule_spec(rule)) == rule
 
 
 def test_uniform_goes_round() -> None:
@@ -101,14 +138,181 @@ def test_top_two_splits_by_noise() -> None:
     assert session.tally.asked[0] / 2000 == pytest.approx(0.75, abs=0.03)
 
 
+def history(rule: SamplingRule, pulls: int, seed: int = 5) -> Iterator[tuple[IntArray, FloatArray, int]]:
+    """Drive a rule through WORLD; gives counts and means before each pull after the opening, and the arm pulled."""
+    session, world = Policy(rule).start(WORLD.problem, seed=1), Environment(WORLD, seed)
+    for t in range(pulls):
+        asked, means = session.tally.asked.copy(), session.tally.means
+        arm = session.ask()
+        session.tell(arm, world.pull(arm))
+        if t >= 4:
+            yield asked, means, arm
+
+
+@pytest.mark.parametrize("start", ["uniform", "previous"])
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_d_tracking_by_the_specification(start: Any, as_printed: bool) -> None:
+    """Algorithms 2 and 3 of the paper, written out; a program with several solutions may give any of them."""
+    session, world = Policy(DTracking(3, start, as_printed)).start(WORLD.problem, seed=1), Environment(WORLD, 5)
+    explored, weights = 0, np.full(4, 0.25)
+    for t in range(1, 151):
+        asked, means = session.tally.asked.copy(), session.tally.means
+        arm = session.ask()
+        session.tell(arm, world.pull(arm))
+        if t <= 4 or asked.min() < math.sqrt((t - 1) / 4):
+            assert asked[arm] == asked.min()
+            explored += 1
+            continue
+        weights, total = np.full(4, 0.25) if start == "uniform" else weights, np.zeros(4)
+        instance = Instance(means)
+        for k in range(3):
+            solution = session._memory.shares[2 * k]
+            a, b = derivatives(instance.gaps.T, np.ones((2, 4)), instance.best_arms, weights)
+            rates = a * solution + b * solution[instance.best_arms][:, None]
+            rates[np.arange(2), instance.best_arms] = np.inf
+            assert rates.min() == pytest.approx(surrogate_proportions(instance, weights, eta=0.0).value, rel=1e-9)
+            assert solution.min() >= 0
+            total += solution
+            weights = total / (k + 1)
+        ahead = asked - t * weights
+        assert arm == (ahead.argmax() if as_printed else ahead.argmin())
+    assert 4 < explored < 140
+
+
+def test_d_tracking_breaks_ties_by_chance() -> None:
+    """Exploring, all arms with the fewest pulls come up: missing one of three in 40 seeds has a chance below 1e-6."""
+    firsts = set()
+    for seed in range(40):
+        session = Policy(DTracking(1, as_printed=True)).start(WORLD.problem, seed=seed)
+        for _ in range(5):
+            session.tell(session.ask(), [0.0, 0.0])
+        session.tally.asked[:] = 1  # As if everything but one pull an arm were outstanding.
+        session.tally.asked[0] = 60
+        firsts.add(session.ask())
+    assert firsts == {1, 2, 3}
+
+
+def test_track_and_stop_by_its_definition() -> None:
+    for asked, means, arm in history(TrackAndStop(growth=0), 200):
+        t = asked.sum()
+        if asked.min() < math.sqrt(t) - 2:
+            assert arm == asked.argmin()
+        else:
+            behind = (t + 1) * lower_bound(Instance(means)).weights - asked
+            assert behind[arm] == pytest.approx(behind.max(), abs=1e-4)
+
+
+def test_track_and_stop_renews_its_weights_lazily() -> None:
+    """Weights change when a leader does or the pulls have grown by the given share, and at no other time."""
+    session, world = Policy(TrackAndStop(growth=0.5)).start(WORLD.problem), Environment(WORLD, 5)
+    drive(session, 30)
+    changes = []
+    for t in range(30, 300):
+        before, leaders = session._memory, session.tally.means.argmax(axis=0)
+        arm = session.ask()
+        session.tell(arm, world.pull(arm))
+        if not np.array_equal(before[0], session._memory[0]):
+            assert t >= before[2][0] or not np.array_equal(leaders, before[1])
+            changes.append(t)
+    assert 3 <= len(changes) < 100
+
+
+def test_frank_wolfe_by_its_definition() -> None:
+    """Wang, Tzeng and Proutiere's rule with every row divided by its rate, its programs solved by HiGHS."""
+    target = np.full(4, 0.25)
+    for asked, means, arm in history(FrankWolfeSampling(), 150):
+        t = int(asked.sum()) + 1
+        best = means.argmax(axis=0)
+        if math.isqrt(t // 4) ** 2 == t // 4:
+            direction = np.full(4, 0.25)
+        else:
+            rows = {}
+            for m in range(2):
+                for i in set(range(4)) - {int(best[m])}:
+                    gap, x, y = means[best[m], m] - means[i, m], target[i], target[best[m]]
+                    rate = gap**2 / 2 * x * y / (x + y)
+                    rows[i, m] = rate, gap**2 / 2 * (y / (x + y)) ** 2, gap**2 / 2 * (x / (x + y)) ** 2
+            smallest = min(rate for rate, _, _ in rows.values())
+            matrix = []
+            for (i, m), (rate, own, lead) in rows.items():
+                if rate < smallest + t**-0.9 / 4:
+                    row = np.zeros(5)
+                    row[i], row[best[m]], row[4] = -own / rate, -lead / rate, 1.0
+                    matrix.append(row)
+            cost = np.array([0, 0, 0, 0, -1.0])
+            direction = linprog(cost, matrix, np.zeros(len(matrix)), [[1, 1, 1, 1, 0]], [1]).x[:4]
+        target = ((t - 1) * target + direction) / t
+        ratio = target / asked
+        assert ratio[arm] == pytest.approx(ratio.max(), rel=1e-5)
+
+
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_successive_elimination_by_the_specification(as_printed: bool) -> None:
+    """Algorithm 4 of the paper, written out with all rewards kept in lists."""
+    policy, delta = Policy(SuccessiveElimination(0.2, as_printed)), 0.2
+    world, rewards, t, answers, sequence = Environment(WORLD, 5), [[] for _ in range(4)], 0, [], []  # type: ignore[var-annotated]
+    for m in range(2):
+        alive = [0, 1, 2, 3]
+        while len(alive) > 1:
+            for i in alive:
+                rewards[i].append(world.pull(i))
+                sequence.append(i)
+            t += len(alive)
+            means = [np.mean([reward[m] for reward in arm]) for arm in rewards]
+            counts = [t if as_printed else len(arm) for arm in rewards]
+            alpha = [math.sqrt(2 * math.log(4 * 2 * 4 * n**2 / delta) / n) for n in counts]
+            b = max(alive, key=lambda i: means[i])
+            alive = [i for i in alive if means[b] - means[i] <= alpha[b] + alpha[i]]
+        answers.append((alive[0], t))
+    session, world = policy.start(WORLD.problem), Environment(WORLD, 5)
+    for expected in sequence:
+        assert not session.verdict(delta).stopped
+        arm = session.ask()
+        assert arm == expected
+        session.tell(arm, world.pull(arm))
+    verdict = session.verdict(delta)
+    assert verdict.stopped
+    assert [tuple(decision or ()) for decision in verdict.decisions] == answers
+    assert verdict.certified == (not as_printed)
+
+
+def test_the_printed_radius_errs_several_times_delta_and_the_repaired_one_does_not() -> None:
+    """K=20, M=10, gaps from 0.5 to 1, delta = 0.1, 60 trials; the 95 % intervals lie on either side of delta."""
+    means = np.random.default_rng(0).uniform(0, 0.5, (20, 10))
+    instance = Instance(np.where(np.eye(20, 10), 1.0, means))
+    rules = [SuccessiveElimination(0.1, as_printed) for as_printed in (True, False)]
+    printed, repaired = simulate(instance, rules, deltas=0.1, trials=60, max_pulls=100_000).summary()
+    assert printed.error_interval[0] > 0.3
+    assert repaired.error_interval[1] < 0.1
+    assert printed.mean < repaired.mean
+
+
+def test_a_rule_that_stops_by_itself_takes_no_other_stopping_rule() -> None:
+    rule = SuccessiveElimination(0.1)
+    assert Policy(rule).stopping == Elimination(0.1)
+    with pytest.raises(InputError, match="stopping must be left out: successive-elimination stops by itself"):
+        Policy(rule, GLR())
+    with pytest.raises(InputError, match="elimination goes with successive-elimination only"):
+        Policy(Uniform(), Elimination(0.1))
+    with pytest.raises(InputError, match=r"was set up for 0.1 and can answer no other, not 0.05"):
+        Policy(rule).start(WORLD.problem).verdict(0.05)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nothing", "rule must be one of mo-bai, top-two, uniform, not 'nothing'"),
+        ("nothing", "rule must be one of top-two, .*, uniform, not 'nothing'"),
         ("mo-bai:eta=0", "eta must be positive"),
         ("mo-bai:eta=x", "eta must be a number from 0 to 1e\\+06"),
         ("mo-bai:refresh=never", "refresh must be 'doubling' or 'every', not 'never'"),
-        ("uniform:eta=1", "rule 'uniform' does not take the options eta"),
+        ("uniform:eta=1", "rule 'uniform' does not take the option eta; it takes none"),
+        ("d-tracking:iterations=0", "iterations must be a whole number, 1 or more, not 0"),
+        ("d-tracking:start=here", "start must be 'uniform' or 'previous', not 'here'"),
+        ("d-tracking:as_printed=1", "as_printed must be true or false, not 1"),
+        ("track-and-stop:growth=-1", "growth must be a number from 0 to 10, not -1"),
+        ("successive-elimination", "needs the option delta, as in successive-elimination:delta=0.1"),
+        ("successive-elimination:delta=2", "delta must be a number between 0 and 1"),
+        ("successive-elimination:delta=0.1,as_printed=2", "as_printed must be true or false, not 2"),
         ("mo-bai:eta", "options are written key=value, not 'eta'"),
     ],
 )

@@ -102,7 +102,9 @@ class Bar:
 
     def __init__(self) -> None:
         columns = (TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}"))
-        self._progress = Progress(*columns, TimeRemainingColumn(), console=screen.err, transient=True)
+        self._progress = Progress(
+            *columns, TimeRemainingColumn(), console=screen.err, transient=True, disable=not screen.err.is_terminal
+        )
         self._task = self._progress.add_task("", total=None, speed="(the first time, kernels are compiled)")
 
     def __enter__(self) -> Bar:

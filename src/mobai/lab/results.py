@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -173,20 +174,19 @@ class Results:
             parquet.write_table(table, part)
             part.replace(target)
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror or 'cannot be written'}") from None
+            raise InputError(f"{path}: {_why(error) or 'cannot be written'}") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Results:
         """Read what :meth:`save` wrote."""
         arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
         try:
-            table = parquet.read_table(path)
+            with Path(path).open("rb") as file:
+                table = parquet.read_table(file)
             config = json.loads((table.schema.metadata or {})[b"mobai"])
             return cls(config, tuple(_rows(config, table)))
-        except FileNotFoundError:
-            raise InputError(f"{path}: No such file") from None
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror or 'cannot be read'}") from None
+            raise InputError(f"{path}: {_why(error) or 'cannot be read'}") from None
         except (arrow.ArrowException, KeyError, ValueError):
             raise InputError(f"{path}: is not a file of simulation results") from None
 
@@ -195,6 +195,11 @@ class Results:
         done = f"{len(self.trials)} of {self.trials_wanted} trials"
         reason = f", {self.ending}" if self.ending else ""
         return f"Results({', '.join(self.config['policies'])}: {done}{reason})"
+
+
+def _why(error: OSError) -> str:
+    """Say what the system says; Arrow's own errors are longer."""
+    return os.strerror(error.errno) if error.errno else ""
 
 
 def need(module: str) -> Any:

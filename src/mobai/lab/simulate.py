@@ -106,13 +106,24 @@ def simulate(
     lines, levels = _lines(policies), _levels(deltas, log_inv_deltas)
     _check(instance, lines, levels, trials, max_pulls, seed)
     config = _config(instance, lines, levels, trials, seed, max_pulls)
-    results = Results.load(out).extended(config) if out is not None and Path(out).exists() else Results(config, ())
+    results = _resumed(out, config)
     wanted = results.missing
     tasks = [Task(spec, line, trial) for spec, line in lines.items() for trial in wanted.get(spec, ())]
     results = _run(instance, results, tasks, levels, n_jobs, out, watch)
     if out is not None:
         results.save(out)
     return results
+
+
+def _resumed(out: str | Path | None, config: dict[str, Any]) -> Results:
+    """Take over what a file holds, and see that it can be written before anything is run."""
+    if out is None:
+        return Results(config, ())
+    if Path(out).exists():
+        return Results.load(out).extended(config)
+    nothing = Results(config, ())
+    nothing.save(out)
+    return nothing
 
 
 def _run(
