@@ -250,7 +250,7 @@ def _config(
         "mobai": mobai.__version__,
         "instance": to_json(instance),
         "policies": {spec: [stopping.name for stopping in line.stoppings] for spec, line in lines.items()},
-        "certified": sorted({s.name for line in lines.values() for s in line.stoppings if s.certified}),
+        "certified": {spec: [s.name for s in line.stoppings if s.certified] for spec, line in lines.items()},
         "log_inv_deltas": list(levels),
         "trials": trials,
         "seed": seed,

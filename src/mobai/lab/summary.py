@@ -138,7 +138,7 @@ def summarise(results: Results) -> Summary:
                     SummaryRow(
                         rule=rule,
                         stopping=stopping,
-                        certified=stopping in results.config["certified"],
+                        certified=stopping in results.config["certified"][rule],
                         delta=math.exp(-x),
                         log_inv_delta=x,
                         trials=len(times),
