@@ -1,7 +1,7 @@
 """Whole trials: microseconds a pull of every rule, against the obvious Python loop, and two workers against one.
 
 Every pull includes noise, means, GLR statistic, the rule's own work and two stopping rules (mixture and empirical, at
-delta = 0.1). The obvious loop is MO-BAI in NumPy with one call of SciPy's linprog a pull, and the empirical threshold alone.
+delta = 0.1). The obvious loop is MO-BAI in NumPy with one call of SciPy's linprog a pull, and the empirical threshold.
 """
 
 from __future__ import annotations

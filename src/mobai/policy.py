@@ -82,7 +82,8 @@ class Verdict:
         Per objective: the arm decided on and the pull at which it was, or None.
     evidence, threshold
         Per objective: what the data say, and what delta demands, in nats. An objective is decided the first time its
-        evidence exceeds its threshold; later evidence may fall without undoing that.
+        evidence exceeds its threshold (with elimination: once its turn has come); later evidence may fall without
+        undoing that.
     pulls
         How many pulls have been answered.
     certified

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from mobai import ConvergenceError, Instance, lower_bound
 from mobai.cli import main
 from mobai.cli.main import _COMMANDS, _explain, group
+from mobai.cli.progress import Bar
 from mobai.paper.instances import ads
 
 
@@ -136,6 +137,9 @@ def test_run_gives_up(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["simulate", "ads", "--delta", "0.1", "--log-inv-delta", "3"], "only one of deltas and log_inv_deltas"),
         (["simulate", "ads", "--out", "/nowhere/r.parquet", "--trials", "1"], "/nowhere/r.parquet: No such file"),
+        (["simulate", "ads", "-j", "0"], "n_jobs must be a whole number of workers, -1 for all cores"),
+        (["simulate", "ads", "--threshold", "luck"], "threshold must be one of mixture"),
+        (["reproduce", "table-9"], "part must be one of table-1, table-2"),
         (["plot", "nothing.parquet"], "nothing.parquet: No such file"),
         (["run", "ads", "--seed", "-1"], "invalid value for '--seed'"),
         (["run", "ads", "--max-pulls", "0"], "invalid value for '--max-pulls'"),
@@ -266,19 +270,20 @@ def test_simulate_as_json_does_not_depend_on_workers(capsys: pytest.CaptureFixtu
     assert result["missing"] == {}
     assert result["summary"][0]["trials"] == 3
     assert result["config"]["policies"] == {"top-two": ["mixture"]}
+    single = mobai(capsys, "simulate", "ads", "--trials", "1", "--json")[1]
+    assert json.loads(single)["summary"][0]["mean_interval"] is None
+    assert "Infinity" not in single
 
 
 def test_an_interrupted_simulation_says_what_is_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from mobai.cli import simulate
-
-    def interrupt(self: simulate.Bar, progress: Any) -> None:
+    def interrupt(self: Bar, progress: Any) -> None:
         raise KeyboardInterrupt
 
     out = str(tmp_path / "r.parquet")
     with monkeypatch.context() as patch:
-        patch.setattr(simulate.Bar, "__call__", interrupt)
+        patch.setattr(Bar, "__call__", interrupt)
         code, table, error = simulated(capsys, "--out", out)
     assert code == 130
     assert "top-two" in table
@@ -290,3 +295,14 @@ def test_run_of_a_rule_that_stops_by_itself(capsys: pytest.CaptureFixture[str]) 
     code, out, _ = mobai(capsys, "run", "ads", "--rule", "successive-elimination:delta=0.1", "--delta", "0.1")
     assert code == 0
     assert "elimination: certified" in out
+
+
+def test_reproduce_lists_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = mobai(capsys, "reproduce", "--list")
+    assert code == 0
+    assert "Table 3: SNW at practical delta" in out
+
+
+def test_reproduce_one_part_quickly(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = mobai(capsys, "reproduce", "readings", "--quick", "--out", str(tmp_path))
+    assert (code, out.strip()) == (0, str(tmp_path / "quick" / "report.html"))

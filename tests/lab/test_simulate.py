@@ -16,6 +16,7 @@ from scipy import stats
 
 import mobai
 from mobai import GLR, InputError, Instance, Policy, Problem, Results, TopTwo, Uniform, simulate
+from mobai.lab.plots import plot, save_plot
 from mobai.lab.simulate import Progress
 from mobai.problem import Tally
 
@@ -33,14 +34,28 @@ class Stubborn:
 
     home: int = 0
     dies_at: int = -1
+    by_error: bool = False
     name = "stubborn"
 
     def init(self, problem: Problem) -> None: ...
 
     def choose(self, problem: Problem, memory: None, tally: Tally, rng: np.random.Generator) -> tuple[int, None]:
+        if tally.told == self.dies_at and self.by_error:
+            raise ZeroDivisionError
         if tally.told == self.dies_at and os.getpid() != self.home:
             os._exit(1)
         return (int(tally.asked.argmin()) if tally.told % 2 == 0 or not tally.complete else 0), None
+
+
+class Plain:
+    """A rule whose options nobody can see."""
+
+    name = "plain"
+
+    def init(self, problem: Problem) -> None: ...
+
+    def choose(self, problem: Problem, memory: None, tally: Tally, rng: np.random.Generator) -> tuple[int, None]:
+        return int(tally.asked.argmin()), None
 
 
 def rows(results: Results) -> list[dict[str, Any]]:
@@ -238,9 +253,49 @@ def test_a_rule_that_carries_its_delta() -> None:
         ({"policies": ["top-two", TopTwo()]}, "top-two with mixture is given twice"),
         ({"policies": ["luck"]}, "rule must be one of"),
         ({"policies": [3]}, "sampling must be a sampling rule"),
+        ({"policies": None}, "sampling must be a sampling rule"),
+        ({"policies": [Plain(), Plain()]}, "two rules are both called plain; make them dataclasses"),
+        ({"policies": Plain(), "out": "r.parquet"}, "the rule plain must be a dataclass"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number of workers, -1 for all cores, or None, not 0"),
+        ({"instance": "ads"}, "instance must be an Instance, not 'ads'"),
     ],
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"policies": "top-two", "trials": 1, **change}
+    arguments: dict[str, Any] = {"instance": WORLD, "policies": "top-two", "trials": 1, **change}
     with pytest.raises(InputError, match=message):
-        simulate(WORLD, **arguments)
+        simulate(**arguments)
+
+
+def test_numbers_of_numpy_and_two_spellings_of_a_delta(reference: Results) -> None:
+    found = simulate(WORLD, POLICIES, deltas=np.array([0.1, 0.01, 1 - 0.9]), trials=np.int64(12), seed=np.int64(4))  # type: ignore[arg-type]
+    assert rows(found) == rows(reference)
+    both = simulate(WORLD, "successive-elimination:delta=0.1", deltas=[0.1, 1 - 0.9], trials=1)
+    assert len(both) == 1
+
+
+def test_fewer_trials_keep_those_there_are(tmp_path: Path) -> None:
+    out = tmp_path / "r.parquet"
+    simulate(WORLD, TopTwo(), trials=5, out=out)
+    assert len(simulate(WORLD, TopTwo(), trials=2, out=out).trials) == len(Results.load(out).trials) == 5
+
+
+def test_an_error_in_a_rule_is_raised_after_saving(tmp_path: Path) -> None:
+    out = tmp_path / "r.parquet"
+    with pytest.raises(ZeroDivisionError):
+        simulate(WORLD, [Uniform(), Stubborn(dies_at=30, by_error=True)], trials=3, out=out)
+    assert len(Results.load(out).trials) == 3
+
+
+def test_nothing_finished_is_still_a_table(tmp_path: Path) -> None:
+    nothing = Results(simulate(WORLD, TopTwo(), trials=1).config, ())
+    nothing.save(tmp_path / "r.parquet")
+    empty = Results.load(tmp_path / "r.parquet")
+    assert list(empty.to_pandas()["pulls"]) == list(empty.summary().to_pandas()["mean"]) == []
+    with pytest.raises(InputError, match="no finished trial to draw"):
+        plot(empty)
+
+
+def test_dollars_in_names_are_drawn(tmp_path: Path) -> None:
+    world = Instance([[1.0], [0.0]], arms=["$5", "b$x_{$"])
+    save_plot(simulate(world, TopTwo(), trials=2), tmp_path / "p.svg")
+    assert (tmp_path / "p.svg").exists()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mobai import GLR, Instance, Policy
+from mobai import GLR, Instance, Policy, Problem
 from mobai.lab.environment import Environment
 from mobai.lab.trajectory import Trajectory, coins, run_compiled, run_stepwise, run_trajectory
 from mobai.paper.instances import remark2, snw, synthetic
@@ -38,6 +38,9 @@ INSTANCES = {
     "tied": Instance([[1.0, 0.0], [1.0, 0.0], [0.5, 1.0]]),
     "decided at once": Instance([[100.0, 0.0], [0.0, 100.0], [0.0, 0.0]]),
     "remark 2": remark2(eps=2.0),
+    "noise of very different sizes": Instance(
+        [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], sd=[[1e-40, 1.0], [1e30, 1e-3], [1.0, 5.0]]
+    ),
 }
 
 
@@ -102,3 +105,29 @@ def test_giving_up_before_the_opening_is_over() -> None:
     found = run_trajectory(synthetic(0), sampling_rule("top-two"), [GLR()], [1.0], seed=0, trial=0, max_pulls=7)
     assert found.pulls == 7
     assert found.asked[0, 0].tolist() == [1] * 7 + [0] * 13
+
+
+@pytest.mark.parametrize("text", ["uniform", "top-two", "frank-wolfe", "successive-elimination:delta=0.1"])
+def test_the_last_allowed_pull_is_looked_at(text: str) -> None:
+    """Also when it uses up a block of noise: 128 pulls of two arms, in many trials."""
+    rule = sampling_rule(text)
+    stopping: Any = getattr(rule, "stopping", GLR())
+    level = math.log(10)
+    for trial in range(60):
+        arguments: Any = (INSTANCES["two arms"], rule, [stopping], [level], 0, trial, 128)
+        assert_same(run_compiled(*arguments), run_stepwise(*arguments))
+
+
+class Never(GLR):
+    """A stopping rule of somebody else's."""
+
+    def level(self, problem: Problem, log_inv_delta: float) -> float:
+        return math.inf
+
+
+def test_a_stopping_rule_that_is_not_ours_is_asked_itself() -> None:
+    found = run_trajectory(
+        INSTANCES["decided at once"], sampling_rule("top-two"), [Never()], [1.0], seed=0, trial=0, max_pulls=50
+    )
+    assert found.pulls == 50
+    assert (found.decided == -1).all()

@@ -288,6 +288,17 @@ def test_the_printed_radius_errs_several_times_delta_and_the_repaired_one_does_n
     assert repaired.certified
 
 
+def test_successive_elimination_bears_answers_out_of_order() -> None:
+    session, world = Policy(SuccessiveElimination(0.1)).start(WORLD.problem), Environment(WORLD)
+    rng, open_asks = np.random.default_rng(0), [session.ask() for _ in range(5)]
+    while not session.verdict(0.1).stopped and session.tally.told < 20_000:
+        arm = open_asks.pop(int(rng.integers(len(open_asks))))
+        session.tell(arm, world.pull(arm))
+        open_asks.append(session.ask())
+    assert session.verdict(0.1).recommended == (0, 1)
+    assert session.verdict(0.1).stopped
+
+
 def test_a_rule_that_stops_by_itself_takes_no_other_stopping_rule() -> None:
     rule = SuccessiveElimination(0.1)
     assert Policy(rule).stopping == Elimination(0.1)
@@ -304,6 +315,7 @@ def test_a_rule_that_stops_by_itself_takes_no_other_stopping_rule() -> None:
     [
         ("nothing", "rule must be one of top-two, .*, uniform, not 'nothing'"),
         ("mo-bai:eta=0", "eta must be positive"),
+        ("mo-bai:eta=true", "eta must be a number from 0 to 1e\\+06, not True"),
         ("mo-bai:eta=x", "eta must be a number from 0 to 1e\\+06"),
         ("mo-bai:refresh=never", "refresh must be 'doubling' or 'every', not 'never'"),
         ("uniform:eta=1", "rule 'uniform' does not take the option eta; it takes none"),

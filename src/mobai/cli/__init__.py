@@ -1,4 +1,4 @@
-"""The command line: ``mobai demo``, ``mobai plan``, ``mobai run``. One thin command a file."""
+"""The command line: one thin command a file."""
 
 from mobai.cli.main import main
 

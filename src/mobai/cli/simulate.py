@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
-from types import TracebackType
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mobai import GLR, Policy, Results, simulate
 from mobai.cli import options, screen
-from mobai.lab import simulate as lab
+from mobai.cli.progress import Bar
 from mobai.lab.summary import Summary
 from mobai.paper.instances import find_instance
 from mobai.rules.catalogue import SAMPLING, sampling_rule
@@ -36,7 +33,9 @@ from mobai.theory.thresholds import THRESHOLDS
     metavar="NAME",
     help=f"When to stop, once or several times: {', '.join(THRESHOLDS)}. Default: mixture.",
 )
-@click.option("--delta", "deltas", type=float, multiple=True, help="Error probability, once or several times.")
+@click.option(
+    "--delta", "deltas", type=float, multiple=True, help="Error probability, once or several times. Default: 0.05."
+)
 @click.option("--log-inv-delta", "log_inv_deltas", type=float, multiple=True, help="The same as log(1/delta).")
 @click.option("--trials", type=click.IntRange(min=1), default=100, show_default=True, help="Trials of each rule.")
 @click.option("-j", "--jobs", type=int, default=1, show_default=True, help="Worker processes, -1 for all cores.")
@@ -81,7 +80,7 @@ def command(
     with screen.working("lower bound"):
         summary = results.summary()
     if as_json:
-        click.echo(json.dumps(_as_json(results, summary), indent=2))
+        click.echo(json.dumps(_as_json(results, summary), indent=2, allow_nan=False))
     else:
         screen.say(str(summary))
     _say_what_is_missing(results, out)
@@ -89,46 +88,23 @@ def command(
 
 def _policies(rules: tuple[str, ...], thresholds: tuple[str, ...]) -> list[Policy]:
     """Pair every rule with every threshold; rules that stop by themselves have no choice."""
-    policies = []
+    stoppings, policies = [GLR(name) for name in thresholds], []
     for text in rules:
         rule = sampling_rule(text)
         own = hasattr(rule, "stopping")
-        policies += [Policy(rule)] if own else [Policy(rule, GLR(name)) for name in thresholds]
+        policies += [Policy(rule)] if own else [Policy(rule, stopping) for stopping in stoppings]
     return policies
-
-
-class Bar:
-    """A progress bar on stderr: trials, pulls per second, time left."""
-
-    def __init__(self) -> None:
-        columns = (TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}"))
-        self._progress = Progress(
-            *columns, TimeRemainingColumn(), console=screen.err, transient=True, disable=not screen.err.is_terminal
-        )
-        self._task = self._progress.add_task("", total=None, speed="(the first time, kernels are compiled)")
-
-    def __enter__(self) -> Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
-    def __call__(self, progress: lab.Progress) -> None:
-        """Move the bar."""
-        now = time.monotonic()
-        self._start = getattr(self, "_start", now)
-        speed = f"{progress.pulls / (now - self._start):,.0f} pulls/s" if now > self._start else ""
-        self._progress.update(self._task, completed=progress.done, total=progress.total, speed=speed)
 
 
 def _as_json(results: Results, summary: Summary) -> dict[str, object]:
     return {
         "config": results.config,
         "missing": results.missing,
-        "summary": [{**row._asdict(), "ratio": row.ratio} for row in summary],
+        "summary": [
+            # One trial has no interval, and JSON no infinity.
+            {**row._asdict(), "mean_interval": row.mean_interval if row.trials > 1 else None, "ratio": row.ratio}
+            for row in summary
+        ],
     }
 
 

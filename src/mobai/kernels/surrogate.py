@@ -62,6 +62,7 @@ def solve_from(
             if value > reached:
                 start, reached = k, value
     basis, shares = np.zeros(bases.shape[1], np.int64), np.empty(arms)
+    fill(shares, 1.0 / arms)
     if reached >= 0.0:
         copy(bases[start], basis)
         copy(solutions[start], shares)

@@ -37,11 +37,11 @@ def plot(results: Results) -> Figure:
 
 def save_plot(results: Results, path: str | Path) -> None:
     """Write the pictures to a file; its suffix (.png, .svg, .pdf) decides the format."""
+    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InputError(f"{path}: the name must end in .png, .svg or .pdf")
     figure = plot(results)
     try:
         figure.savefig(path, dpi=150)
-    except ValueError:
-        raise InputError(f"{path}: the name must end in .png, .svg or .pdf") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or 'cannot be written'}") from None
 
@@ -88,7 +88,8 @@ def plot_shares(results: Results, axes: Axes) -> None:
         if len(counts):
             shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
             axes.plot(places, shares[order], marker=".", lw=0, color=style["color"], label=style["label"])
-    names = [results.instance.arms[arm] for arm in order]
+    # A dollar sign would begin a formula.
+    names = [results.instance.arms[arm].replace("$", r"\$") for arm in order]
     axes.set_xticks(places, names, rotation=90, fontsize=6)
     kept = "" if len(order) == len(results.instance.arms) else f" ({len(order)} of {len(results.instance.arms)} arms)"
     axes.set(ylabel="share of pulls", title=f"Where the pulls went{kept}", ylim=(0, None))
@@ -114,7 +115,7 @@ def _styles(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
         (rule, stopping): {
             "color": f"C{n % 10}",
             "linestyle": _DASHES[stoppings.index(stopping) % len(_DASHES)],
-            "label": f"{rule}, {stopping}",
+            "label": f"{rule}, {stopping}".replace("$", r"\$"),
         }
         for n, (rule, names) in enumerate(policies.items())
         for stopping in names

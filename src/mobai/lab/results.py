@@ -117,13 +117,15 @@ class Results:
         return Results(self.config, tuple(trials), ending)
 
     def extended(self, config: dict[str, Any]) -> Results:
-        """Take these results over into a simulation with more trials; everything else must be the same."""
+        """Take these results over into a simulation with more trials; everything else must be the same.
+
+        With fewer, none is given up.
+        """
         for key, value in config.items():
             if key != "trials" and self.config.get(key) != value:
                 there = "another one" if key == "instance" else repr(self.config.get(key))
                 raise InputError(f"out: the file holds other results, {key} is {there} there; name another file")
-        kept = tuple(rows for rows in self.trials if rows.trial < config["trials"])
-        return Results(config, kept)
+        return Results({**config, "trials": max(config["trials"], self.config["trials"])}, self.trials)
 
     def summary(self) -> Summary:
         """Give means, error rates, their intervals and the ratio to the lower bound."""
@@ -161,8 +163,14 @@ class Results:
     def to_pandas(self) -> pd.DataFrame:
         """Give a tidy table: a row per rule, stopping rule, trial and delta, with a decision time per objective."""
         pandas = need("pandas")
-        table: pd.DataFrame = pandas.DataFrame(list(self)).convert_dtypes()
+        table: pd.DataFrame = pandas.DataFrame(list(self), columns=self._names()).convert_dtypes()
         return table
+
+    def _names(self) -> list[str]:
+        """The columns of the tidy table."""
+        plain = ["rule", "stopping", "trial", "delta", "log_inv_delta", "pulls", "stopped", "correct"]
+        objectives = self.instance.problem.objective_names
+        return plain + [f"{what}: {name}" for what in ("decided at", "answer") for name in objectives]
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with the rows, and the whole configuration in its metadata."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import mobai
 from mobai.errors import InputError
@@ -53,10 +57,10 @@ AnyPolicy = Policy | SamplingRule | str
 
 def simulate(
     instance: Instance,
-    policies: AnyPolicy | Sequence[AnyPolicy],
+    policies: AnyPolicy | Iterable[AnyPolicy],
     *,
-    deltas: Sequence[float] | float | None = None,
-    log_inv_deltas: Sequence[float] | float | None = None,
+    deltas: Iterable[float] | float | None = None,
+    log_inv_deltas: Iterable[float] | float | None = None,
     trials: int = 100,
     seed: int = 0,
     n_jobs: int | None = None,
@@ -80,7 +84,7 @@ def simulate(
     deltas, log_inv_deltas
         Error probabilities to stop at, as delta or log(1/delta); 0.05 when neither is given.
     trials, seed
-        Trials 0, 1, ... of the seed. More trials later extend the same series.
+        Trials 0, 1, ... of the seed. More trials later extend the same series; fewer keep those there are.
     n_jobs
         Worker processes, -1 for all cores. None means one, or what ``joblib.parallel_config`` says.
     max_pulls
@@ -104,7 +108,8 @@ def simulate(
     (80, True)
     """
     lines, levels = _lines(policies), _levels(deltas, log_inv_deltas)
-    _check(instance, lines, levels, trials, max_pulls, seed)
+    trials, max_pulls, seed = _whole("trials", trials, 1), _whole("max_pulls", max_pulls, 1), _whole("seed", seed, 0)
+    _check(instance, lines, levels, n_jobs, out)
     config = _config(instance, lines, levels, trials, seed, max_pulls)
     results = _resumed(out, config)
     wanted = results.missing
@@ -153,6 +158,8 @@ def _run(
         ending = "interrupted"
     except Exception as error:
         if not _worker_died(error):
+            if out is not None:
+                results.merged(fresh).save(out)
             raise
         ending = f"a worker died ({type(error).__name__})"
     return results.merged(fresh, ending)
@@ -191,9 +198,9 @@ def _worker_died(error: Exception) -> bool:
     return isinstance(error, BrokenExecutor) or type(error).__name__ in lost
 
 
-def _lines(policies: AnyPolicy | Sequence[AnyPolicy]) -> dict[str, Line]:
+def _lines(policies: AnyPolicy | Iterable[AnyPolicy]) -> dict[str, Line]:
     """Group policies by their sampling rule."""
-    given = [policies] if isinstance(policies, Policy | SamplingRule | str) else list(policies)
+    given = list(policies) if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
     if not given:
         raise InputError("policies: at least one is needed")
     lines: dict[str, Line] = {}
@@ -201,6 +208,8 @@ def _lines(policies: AnyPolicy | Sequence[AnyPolicy]) -> dict[str, Line]:
         policy = _policy(one)
         spec = rule_spec(policy.sampling)
         line = lines.get(spec, Line(policy.sampling, ()))
+        if line.rule != policy.sampling:
+            raise InputError(f"policies: two rules are both called {spec}; make them dataclasses, so that options show")
         if policy.stopping.name in [stopping.name for stopping in line.stoppings]:
             raise InputError(f"policies: {spec} with {policy.stopping.name} is given twice")
         lines[spec] = Line(line.rule, (*line.stoppings, policy.stopping))
@@ -213,7 +222,7 @@ def _policy(one: AnyPolicy) -> Policy:
     return Policy(sampling_rule(one) if isinstance(one, str) else one)
 
 
-def _levels(deltas: Sequence[float] | float | None, log_inv_deltas: Sequence[float] | float | None) -> list[float]:
+def _levels(deltas: Iterable[float] | float | None, log_inv_deltas: Iterable[float] | float | None) -> list[float]:
     """Give the distinct log(1/delta), ascending."""
     if deltas is not None and log_inv_deltas is not None:
         raise InputError("only one of deltas and log_inv_deltas may be given")
@@ -223,20 +232,31 @@ def _levels(deltas: Sequence[float] | float | None, log_inv_deltas: Sequence[flo
         levels = [resolve_log_inv_delta(log_inv_delta=x) for x in _several(log_inv_deltas)]
     if not levels:
         raise InputError("deltas: at least one is needed")
-    return sorted(set(levels))
+    ascending = sorted(set(levels))
+    # Two spellings of one delta are one level.
+    return [x for n, x in enumerate(ascending) if n == 0 or not math.isclose(x, ascending[n - 1], rel_tol=1e-12)]
 
 
-def _several(values: Sequence[float] | float) -> Sequence[Any]:
-    return values if isinstance(values, Sequence) and not isinstance(values, str) else [values]
+def _several(values: Iterable[float] | float) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} must be a whole number, {least} or more, not {value!r}")
+    return int(value)
 
 
 def _check(
-    instance: Instance, lines: dict[str, Line], levels: Sequence[float], trials: int, max_pulls: int, seed: int
+    instance: Instance, lines: dict[str, Line], levels: Sequence[float], n_jobs: int | None, out: str | Path | None
 ) -> None:
-    for name, value, least in (("trials", trials, 1), ("max_pulls", max_pulls, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} must be a whole number, {least} or more, not {value!r}")
-    for line in lines.values():
+    if not isinstance(instance, Instance):
+        raise InputError(f"instance must be an Instance, not {instance!r}")
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+        raise InputError(f"n_jobs must be a whole number of workers, -1 for all cores, or None, not {n_jobs!r}")
+    for spec, line in lines.items():
+        if out is not None and not is_dataclass(line.rule):
+            raise InputError(f"out: the rule {spec} must be a dataclass, so that its options are kept with its results")
         for stopping in line.stoppings:
             for x in levels:
                 stopping.level(instance.problem, x)

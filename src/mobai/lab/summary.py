@@ -65,7 +65,9 @@ class Summary:
     def to_pandas(self) -> pd.DataFrame:
         """Give the rows as a table."""
         pandas = need("pandas")
-        table: pd.DataFrame = pandas.DataFrame([{**row._asdict(), "ratio": row.ratio} for row in self.rows])
+        table: pd.DataFrame = pandas.DataFrame(
+            [{**row._asdict(), "ratio": row.ratio} for row in self.rows], columns=[*SummaryRow._fields, "ratio"]
+        )
         return table
 
     def __str__(self) -> str:
@@ -108,7 +110,7 @@ def _cells(row: SummaryRow) -> list[str]:
         _delta(row),
         f"{row.trials}{unfinished}",
         f"{row.mean:,.1f}",
-        f"{low:,.1f} to {high:,.1f}",
+        f"{low:,.1f} to {high:,.1f}" if row.trials > 1 else "-",
         f"{row.sd:,.1f}",
         f"{row.error:.4f}",
         f"{row.error_interval[0]:.4f} to {row.error_interval[1]:.4f}",

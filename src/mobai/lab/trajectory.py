@@ -15,8 +15,8 @@ from mobai.lab.environment import ROWS, Environment, Noise
 from mobai.lab.seeds import stream
 from mobai.policy import Policy
 from mobai.problem import FloatArray, Instance, IntArray, Tally
-from mobai.rules.sampling.base import CompiledRule, SamplingRule, see
-from mobai.rules.stopping import GLR, StoppingRule, Watch
+from mobai.rules.sampling.base import CompiledRule, SamplingRule
+from mobai.rules.stopping import GLR, Elimination, StoppingRule, Watch
 from mobai.theory.thresholds import find_threshold
 
 # Pulls between two visits to Python, where Ctrl-C is heard.
@@ -56,8 +56,12 @@ def run_trajectory(
     trial: int,
     max_pulls: int,
 ) -> Trajectory:
-    """Run a rule until every stopping rule has stopped at the last of the ascending levels of log(1/delta)."""
-    if isinstance(rule, CompiledRule) and max_pulls >= instance.shape[0]:
+    """Run a rule until every stopping rule has stopped at the last of the ascending levels of log(1/delta).
+
+    In compiled code where both are ours, else pull by pull.
+    """
+    known = all(type(stopping) in (GLR, Elimination) for stopping in stoppings)
+    if isinstance(rule, CompiledRule) and known and max_pulls >= instance.shape[0]:
         return run_compiled(instance, rule, stoppings, levels, seed, trial, max_pulls)
     return run_stepwise(instance, rule, stoppings, levels, seed, trial, max_pulls)
 
@@ -79,7 +83,7 @@ def run_compiled(
     """Run all pulls after the opening in compiled code, coming back only for more random numbers."""
     noise, rng = Noise(instance, seed, trial), coins(seed, trial)
     world, blocks = _new_world(instance, noise), np.zeros(instance.shape[0], np.int64)
-    seen, memory = see(instance.problem, _open(instance, world)), rule.init(instance.problem)
+    seen, memory = rule.see(instance.problem, _open(instance, world)), rule.init(instance.problem)
     ladder = _new_ladder(instance, stoppings, levels)
     pulls, tosses = instance.shape[0], rng.random(_AT_A_TIME)
     while True:
@@ -92,6 +96,8 @@ def run_compiled(
         for arm in np.flatnonzero(world.used == ROWS).tolist():
             blocks[arm] += 1
             world.noise[arm], world.used[arm] = noise.block(arm, int(blocks[arm])), 0
+    # The last pull may have used up its block, and is looked at now.
+    rule.play(memory, seen, world, ladder, tosses, 0)
     for s, finished in enumerate(ladder.finished.tolist()):
         ladder.asked[s, finished:] = seen.asked
     return Trajectory(ladder.decided, ladder.answers, ladder.asked, seen.leaders, now)

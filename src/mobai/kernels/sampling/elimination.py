@@ -18,6 +18,7 @@ def play(
     log_inv_delta: float,
     as_printed: bool,
     start: Integers,
+    rounds: Integers,
     alive: Integers,
     answers: Integers,
     decided: Integers,
@@ -25,7 +26,7 @@ def play(
     """Pull round by round, so often or until everything is decided or a block of noise is used up."""
     arm, before = -1, total(seen.asked)
     for k in range(pulls + 1):
-        eliminate(seen, before + k, log_inv_delta, as_printed, start, alive, answers, decided)
+        eliminate(seen, before + k, log_inv_delta, as_printed, start, rounds, alive, answers, decided)
         if climb_out(ladder, seen, answers, decided) or k == pulls:
             break
         arm = next_in_round(seen.asked, start, alive)
@@ -41,18 +42,24 @@ def eliminate(
     log_inv_delta: float,
     as_printed: bool,
     start: Integers,
+    rounds: Integers,
     alive: Integers,
     answers: Integers,
     decided: Integers,
 ) -> None:
     """At the end of a round, drop arms that are too far behind in the current objective, in place.
 
-    ``start`` holds the pulls of each arm when the current objective began, ``alive`` is 1 for arms still in;
-    ``answers`` and ``decided`` (arm and pull) are -1 where nothing is decided yet.
+    ``start`` holds the rewards of each arm when the current objective began, ``rounds`` how many rounds were complete
+    at the last look, ``alive`` is 1 for arms still in; ``answers`` and ``decided`` (arm and pull) are -1 where nothing
+    is decided yet.
     """
     m = current(answers)
-    if m < 0 or not round_is_over(seen.asked, start, alive):
+    if m < 0:
         return
+    complete = fewest_turns(seen, m, start, alive)
+    if complete <= rounds[0]:
+        return
+    rounds[0] = complete
     best = -1
     for i in range(len(alive)):
         if alive[i] and (best < 0 or seen.means[m, i] > seen.means[m, best]):
@@ -68,7 +75,8 @@ def eliminate(
     if left == 1:
         answers[m], decided[m] = best, pulls
         for i in range(len(alive)):
-            start[i], alive[i] = seen.asked[i], 1
+            start[i], alive[i] = int(seen.counts[m, i]), 1
+        rounds[0] = 0
 
 
 @kernel
@@ -81,15 +89,14 @@ def current(answers: Integers) -> int:
 
 
 @kernel
-def round_is_over(asked: Integers, start: Integers, alive: Integers) -> bool:
-    """Whether every arm still in has had as many turns as any other, and at least one."""
-    turn = -1
+def fewest_turns(seen: Seen, m: int, start: Integers, alive: Integers) -> int:
+    """How many rewards every arm still in has had since the objective began, at least."""
+    fewest = -1
     for i in range(len(alive)):
-        if alive[i]:
-            if turn >= 0 and asked[i] - start[i] != turn:
-                return False
-            turn = asked[i] - start[i]
-    return turn > 0
+        turns = int(seen.counts[m, i]) - start[i]
+        if alive[i] and (fewest < 0 or turns < fewest):
+            fewest = turns
+    return fewest
 
 
 @kernel
@@ -111,14 +118,16 @@ def radius(seen: Seen, m: int, i: int, pulls: int, log_inv_delta: float, as_prin
 
 @kernel
 def climb_out(ladder: Ladder, seen: Seen, answers: Integers, decided: Integers) -> bool:
-    """Enter what is decided in the ladder's only level, if there is one; whether everything is decided."""
+    """Enter what is decided in the ladder, if there is one (its levels are one delta); whether all is decided."""
     for s in range(len(ladder.kinds)):
         for m in range(len(answers)):
             if answers[m] >= 0 and ladder.rungs[s, m] == 0:
-                ladder.rungs[s, m] = 1
-                ladder.decided[s, m, 0], ladder.answers[s, m, 0] = decided[m], answers[m]
+                ladder.rungs[s, m] = ladder.levels.shape[1]
+                for rung in range(ladder.levels.shape[1]):
+                    ladder.decided[s, m, rung], ladder.answers[s, m, rung] = decided[m], answers[m]
         if current(answers) < 0 and ladder.finished[s] == 0:
-            ladder.finished[s] = 1
-            for i in range(len(seen.asked)):
-                ladder.asked[s, 0, i] = seen.asked[i]
+            ladder.finished[s] = ladder.levels.shape[1]
+            for rung in range(ladder.levels.shape[1]):
+                for i in range(len(seen.asked)):
+                    ladder.asked[s, rung, i] = seen.asked[i]
     return len(ladder.kinds) > 0 and current(answers) < 0

@@ -61,8 +61,12 @@ class CompiledRule:
             return first, memory
         fresh = type(memory)(*(array.copy() for array in memory))
         nowhere, no_levels = _nothing(problem.shape)
-        arm = self.play(fresh, see(problem, tally), nowhere, no_levels, np.array([rng.random()]), 1)
+        arm = self.play(fresh, self.see(problem, tally), nowhere, no_levels, np.array([rng.random()]), 1)
         return int(arm), fresh
+
+    def see(self, problem: Problem, tally: Tally) -> Seen:
+        """Lay the tally out for the kernels. Counts are of arms asked: open asks spread later questions."""
+        return lay_out(problem, tally.asked, tally.asked[:, None], tally)
 
 
 def opening(tally: Tally) -> int | None:
@@ -71,11 +75,6 @@ def opening(tally: Tally) -> int | None:
     With no answers outstanding this asks for every arm once, in order; with answers outstanding it goes round again.
     """
     return None if tally.complete else int(tally.asked.argmin())
-
-
-def see(problem: Problem, tally: Tally) -> Seen:
-    """Lay the tally out for the kernels. Counts are of arms asked: answers still outstanding spread later questions."""
-    return lay_out(problem, tally.asked, tally.asked[:, None], tally)
 
 
 @lru_cache(maxsize=64)

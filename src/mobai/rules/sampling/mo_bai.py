@@ -56,6 +56,7 @@ class MOBAI(CompiledRule):
             raise InputError(f"eta must be positive, not {self.eta!r}")
         if self.refresh not in ("doubling", "every"):
             raise InputError(f"refresh must be 'doubling' or 'every', not {self.refresh!r}")
+        object.__setattr__(self, "eta", float(self.eta))
 
     def init(self, problem: Problem) -> Memory:
         """Start with an empty buffer and no plan."""

@@ -18,10 +18,11 @@ from typing import Any
 
 from mobai.kernels.sampling import elimination as kernels
 from mobai.kernels.trial import Ladder, Seen, World
-from mobai.problem import FloatArray, Problem
+from mobai.problem import FloatArray, Problem, Tally
 from mobai.rules.sampling.base import CompiledRule
 from mobai.rules.stopping.elimination import Elimination, nobody_out
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.glr import lay_out
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ class SuccessiveElimination(CompiledRule):
     def init(self, problem: Problem) -> tuple[Any, ...]:
         """Start with all arms in."""
         return nobody_out(problem)
+
+    def see(self, problem: Problem, tally: Tally) -> Seen:
+        """Lay the tally out for the kernels; only rewards that are in may drop an arm."""
+        return lay_out(problem, tally.asked, tally.pulls, tally)
 
     def play(
         self,

@@ -16,9 +16,10 @@ from mobai.theory.glr import lay_out, tally_statistic
 
 
 class Race(NamedTuple):
-    """Who is still in: pulls when the current objective began, arms alive; decided arm and pull, -1 for none."""
+    """Who is still in: rewards when the current objective began, rounds since, arms alive; decided arm and pull."""
 
     start: IntArray
+    rounds: IntArray
     alive: IntArray
     answers: IntArray
     decided: IntArray
@@ -27,7 +28,8 @@ class Race(NamedTuple):
 def nobody_out(problem: Problem) -> Race:
     """Start the race for the first objective."""
     arms, objectives = problem.shape
-    return Race(np.zeros(arms, np.int64), np.ones(arms, np.int64), np.full(objectives, -1), np.full(objectives, -1))
+    nothing = np.full(objectives, -1)
+    return Race(np.zeros(arms, np.int64), np.zeros(1, np.int64), np.ones(arms, np.int64), nothing, nothing.copy())
 
 
 @dataclass(frozen=True)
