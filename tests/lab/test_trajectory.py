@@ -10,9 +10,10 @@ import pytest
 
 from mobai import GLR, Instance, Policy, Problem
 from mobai.lab.environment import Environment
-from mobai.lab.trajectory import Trajectory, coins, run_compiled, run_stepwise, run_trajectory
+from mobai.lab.trajectory import Setting, Trajectory, coins, run_compiled, run_stepwise, run_trajectory
 from mobai.paper.instances import remark2, snw, synthetic
 from mobai.rules.catalogue import sampling_rule
+from mobai.rules.sampling.base import CompiledRule
 from mobai.theory.thresholds import THRESHOLDS
 
 RULES = [
@@ -49,8 +50,12 @@ def both(instance: Instance, text: str, max_pulls: int) -> tuple[Trajectory, Tra
     own = getattr(rule, "stopping", None)
     stoppings: Any = [own] if own else [GLR(name) for name in THRESHOLDS]
     levels = [math.log(10)] if own else [0.5, math.log(10), 7.0, 20.0]
-    arguments: Any = (instance, rule, stoppings, levels, 3, 1, max_pulls)
-    return run_compiled(*arguments), run_stepwise(*arguments)
+    return run_both(Setting(instance, rule, stoppings, levels, 3, 1, max_pulls))
+
+
+def run_both(setting: Setting) -> tuple[Trajectory, Trajectory]:
+    assert isinstance(setting.rule, CompiledRule)
+    return run_compiled(setting, setting.rule), run_stepwise(setting)
 
 
 def assert_same(one: Trajectory, two: Trajectory) -> None:
@@ -83,7 +88,7 @@ def test_every_single_pull_is_the_same(text: str) -> None:
         session.tell(arm, world.pull(arm))
         if told >= instance.shape[0]:
             level = math.log(10) if hasattr(rule, "stopping") else 500.0
-            found = run_trajectory(instance, rule, [policy.stopping], [level], seed=3, trial=1, max_pulls=told)
+            found = run_trajectory(Setting(instance, rule, [policy.stopping], [level], 3, 1, told))
             if found.pulls < told:
                 break
             assert np.array_equal(found.asked[0, 0], session.tally.asked)
@@ -102,7 +107,7 @@ def test_noise_belongs_to_the_arm_and_its_pull() -> None:
 
 
 def test_giving_up_before_the_opening_is_over() -> None:
-    found = run_trajectory(synthetic(0), sampling_rule("top-two"), [GLR()], [1.0], seed=0, trial=0, max_pulls=7)
+    found = run_trajectory(Setting(synthetic(0), sampling_rule("top-two"), [GLR()], [1.0], max_pulls=7))
     assert found.pulls == 7
     assert found.asked[0, 0].tolist() == [1] * 7 + [0] * 13
 
@@ -114,8 +119,7 @@ def test_the_last_allowed_pull_is_looked_at(text: str) -> None:
     stopping: Any = getattr(rule, "stopping", GLR())
     level = math.log(10)
     for trial in range(60):
-        arguments: Any = (INSTANCES["two arms"], rule, [stopping], [level], 0, trial, 128)
-        assert_same(run_compiled(*arguments), run_stepwise(*arguments))
+        assert_same(*run_both(Setting(INSTANCES["two arms"], rule, [stopping], [level], 0, trial, 128)))
 
 
 class Never(GLR):
@@ -126,8 +130,7 @@ class Never(GLR):
 
 
 def test_a_stopping_rule_that_is_not_ours_is_asked_itself() -> None:
-    found = run_trajectory(
-        INSTANCES["decided at once"], sampling_rule("top-two"), [Never()], [1.0], seed=0, trial=0, max_pulls=50
-    )
+    world = INSTANCES["decided at once"]
+    found = run_trajectory(Setting(world, sampling_rule("top-two"), [Never()], [1.0], max_pulls=50))
     assert found.pulls == 50
     assert (found.decided == -1).all()

@@ -17,7 +17,7 @@ import numpy as np
 import mobai
 from mobai.errors import InputError
 from mobai.lab.results import Results, Rows
-from mobai.lab.trajectory import run_trajectory
+from mobai.lab.trajectory import Setting, run_trajectory
 from mobai.policy import Policy
 from mobai.problem import Instance
 from mobai.problem.files import to_json
@@ -175,7 +175,7 @@ def _parallel(
     if effective_n_jobs(n_jobs) > 1:
         for line in {task.spec: task.line for task in tasks}.values():
             # Compiled here, once, the kernels are on disk when the workers look for them.
-            run_trajectory(instance, *line, levels, seed=seed, trial=0, max_pulls=instance.shape[0] + 1)
+            run_trajectory(Setting(instance, *line, levels, seed, max_pulls=instance.shape[0] + 1))
     work = (delayed(run_task)(instance, task, levels, seed, max_pulls) for task in tasks)
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
     try:
@@ -188,7 +188,7 @@ def _parallel(
 
 def run_task(instance: Instance, task: Task, levels: Sequence[float], seed: int, max_pulls: int) -> Rows:
     """Run one trial of one sampling rule; gives its rows for every stopping rule and delta."""
-    trajectory = run_trajectory(instance, *task.line, levels, seed=seed, trial=task.trial, max_pulls=max_pulls)
+    trajectory = run_trajectory(Setting(instance, *task.line, levels, seed, task.trial, max_pulls))
     return Rows.read(instance, task.spec, task.trial, trajectory)
 
 

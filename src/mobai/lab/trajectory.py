@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from mobai.lab.environment import ROWS, Environment, Noise
 from mobai.lab.seeds import stream
 from mobai.policy import Policy
 from mobai.problem import FloatArray, Instance, IntArray, Tally
-from mobai.rules.sampling.base import CompiledRule, SamplingRule
+from mobai.rules.sampling.base import CompiledRule, Game, SamplingRule
 from mobai.rules.stopping import GLR, Elimination, StoppingRule, Watch
 from mobai.theory.thresholds import find_threshold
 
@@ -46,24 +47,27 @@ class Trajectory:
     pulls: int
 
 
-def run_trajectory(
-    instance: Instance,
-    rule: SamplingRule,
-    stoppings: Sequence[StoppingRule],
-    levels: Sequence[float],
-    *,
-    seed: int,
-    trial: int,
-    max_pulls: int,
-) -> Trajectory:
-    """Run a rule until every stopping rule has stopped at the last of the ascending levels of log(1/delta).
+class Setting(NamedTuple):
+    """What determines a trajectory: an instance, a sampling rule and who reads it, at which log(1/delta), ascending."""
+
+    instance: Instance
+    rule: SamplingRule
+    stoppings: Sequence[StoppingRule]
+    levels: Sequence[float]
+    seed: int = 0
+    trial: int = 0
+    max_pulls: int = 10_000_000
+
+
+def run_trajectory(setting: Setting) -> Trajectory:
+    """Run a rule until every stopping rule has stopped at the last level.
 
     In compiled code where both are ours, else pull by pull.
     """
-    known = all(type(stopping) in (GLR, Elimination) for stopping in stoppings)
-    if isinstance(rule, CompiledRule) and known and max_pulls >= instance.shape[0]:
-        return run_compiled(instance, rule, stoppings, levels, seed, trial, max_pulls)
-    return run_stepwise(instance, rule, stoppings, levels, seed, trial, max_pulls)
+    known = all(type(stopping) in (GLR, Elimination) for stopping in setting.stoppings)
+    if isinstance(setting.rule, CompiledRule) and known and setting.max_pulls >= setting.instance.shape[0]:
+        return run_compiled(setting, setting.rule)
+    return run_stepwise(setting)
 
 
 def coins(seed: int, trial: int) -> np.random.Generator:
@@ -71,23 +75,16 @@ def coins(seed: int, trial: int) -> np.random.Generator:
     return stream(seed, "rule", "trial", trial)
 
 
-def run_compiled(
-    instance: Instance,
-    rule: CompiledRule,
-    stoppings: Sequence[StoppingRule],
-    levels: Sequence[float],
-    seed: int,
-    trial: int,
-    max_pulls: int,
-) -> Trajectory:
+def run_compiled(setting: Setting, rule: CompiledRule) -> Trajectory:
     """Run all pulls after the opening in compiled code, coming back only for more random numbers."""
+    instance, _, stoppings, levels, seed, trial, max_pulls = setting
     noise, rng = Noise(instance, seed, trial), coins(seed, trial)
     world, blocks = _new_world(instance, noise), np.zeros(instance.shape[0], np.int64)
     seen, memory = rule.see(instance.problem, _open(instance, world)), rule.init(instance.problem)
     ladder = _new_ladder(instance, stoppings, levels)
     pulls, tosses = instance.shape[0], rng.random(_AT_A_TIME)
     while True:
-        rule.play(memory, seen, world, ladder, tosses, min(len(tosses), max_pulls - pulls))
+        rule.play(memory, Game(seen, world, ladder, tosses, min(len(tosses), max_pulls - pulls)))
         now = int(seen.asked.sum())
         if now == max_pulls or (ladder.finished == len(levels)).all():
             break
@@ -97,22 +94,15 @@ def run_compiled(
             blocks[arm] += 1
             world.noise[arm], world.used[arm] = noise.block(arm, int(blocks[arm])), 0
     # The last pull may have used up its block, and is looked at now.
-    rule.play(memory, seen, world, ladder, tosses, 0)
+    rule.play(memory, Game(seen, world, ladder, tosses, 0))
     for s, finished in enumerate(ladder.finished.tolist()):
         ladder.asked[s, finished:] = seen.asked
     return Trajectory(ladder.decided, ladder.answers, ladder.asked, seen.leaders, now)
 
 
-def run_stepwise(
-    instance: Instance,
-    rule: SamplingRule,
-    stoppings: Sequence[StoppingRule],
-    levels: Sequence[float],
-    seed: int,
-    trial: int,
-    max_pulls: int,
-) -> Trajectory:
+def run_stepwise(setting: Setting) -> Trajectory:
     """Ask and tell pull by pull, as a live experiment does."""
+    instance, rule, stoppings, levels, seed, trial, max_pulls = setting
     problem = instance.problem
     session = Policy(rule, stoppings[0]).start(problem, coins(seed, trial))
     world, watches = Environment(instance, seed, trial), [stopping.start(problem) for stopping in stoppings]

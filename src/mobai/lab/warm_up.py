@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mobai.lab.trajectory import run_trajectory
+from mobai.lab.trajectory import Setting, run_trajectory
 from mobai.policy import Policy
 from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING, sampling_rule
@@ -24,5 +24,5 @@ def compile_kernels() -> None:
     threshold("empirical", level, arms=2, objectives=1, pulls=1)
     for name in SAMPLING:
         policy = Policy(sampling_rule(f"{name}:delta=0.1" if name == "successive-elimination" else name))
-        run_trajectory(instance, policy.sampling, [policy.stopping], [level], seed=0, trial=0, max_pulls=4)
+        run_trajectory(Setting(instance, policy.sampling, [policy.stopping], [level], max_pulls=4))
         policy.start(instance.problem).verdict(0.1)

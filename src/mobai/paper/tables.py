@@ -10,7 +10,7 @@ import numpy as np
 
 from mobai.lab.environment import Environment
 from mobai.lab.summary import SummaryRow, mean_interval
-from mobai.lab.trajectory import run_trajectory
+from mobai.lab.trajectory import Setting, run_trajectory
 from mobai.paper.archive import Archive
 from mobai.paper.document import Block, Paragraph, Table
 from mobai.paper.instances import find_instance, snw
@@ -88,7 +88,7 @@ def _milliseconds(text: str) -> float:
     instance, rule = find_instance(SYNTHETIC), sampling_rule(text)
     for _ in range(2):  # The first one compiles.
         start = time.perf_counter()
-        run_trajectory(instance, rule, [GLR("theory")], [1.0], seed=0, trial=0, max_pulls=3000)
+        run_trajectory(Setting(instance, rule, [GLR("theory")], [1.0], max_pulls=3000))
     return 1e3 * (time.perf_counter() - start) / 3000
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import pickle
+from typing import cast
 
 import numpy as np
 
+from mobai.lab.trajectory import Setting, run_compiled, run_stepwise
 from mobai.policy import Policy, Session
-from mobai.problem import Problem
-from mobai.rules.sampling.base import SamplingRule
+from mobai.problem import Instance, Problem
+from mobai.rules.sampling.base import CompiledRule, SamplingRule
 
 
 def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
@@ -16,7 +19,8 @@ def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
 
     It opens with every arm once in order; asks only for arms that exist; is a function of problem, memory, tally
     and random generator alone and leaves all but the generator unchanged; keeps going with answers outstanding,
-    with every reward equal, and with two arms or one objective. Its memory can be pickled.
+    with every reward equal, and with two arms or one objective. Its memory can be pickled. If it is compiled, whole
+    trials are the same as choosing arm by arm.
     """
     assert isinstance(rule, SamplingRule), f"{rule!r} needs name, init and choose"
     for shape in ((2, 1), (3, 2), (4, 6)):
@@ -26,6 +30,8 @@ def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
         _leaves_its_inputs_alone(rule, problem)
         _bears_delays(rule, problem, pulls)
         _bears_ties(rule, problem, pulls)
+    if isinstance(rule, CompiledRule):
+        _plays_as_it_chooses(rule, pulls)
 
 
 def _noise(problem: Problem) -> np.random.Generator:
@@ -83,3 +89,14 @@ def _bears_ties(rule: SamplingRule, problem: Problem, pulls: int) -> None:
     for _ in range(pulls):
         session.tell(session.ask(), np.ones(problem.shape[1]))
     assert session.tally.told == pulls, f"{rule.name} must go on when all rewards are equal"
+
+
+def _plays_as_it_chooses(rule: CompiledRule, pulls: int) -> None:
+    policy = Policy(cast(SamplingRule, rule))
+    instance = Instance([[0.5, 0.0], [0.0, 0.3], [0.2, 0.1]])
+    level = -math.log(getattr(rule, "delta", 0.1))
+    setting = Setting(instance, policy.sampling, [policy.stopping], [level], max_pulls=pulls)
+    one, two = run_compiled(setting, rule), run_stepwise(setting)
+    for name in ("decided", "answers", "asked"):
+        same = np.array_equal(getattr(one, name), getattr(two, name))
+        assert same, f"{policy.sampling.name} must play whole trials as it chooses arm by arm"

@@ -8,9 +8,9 @@ import numpy as np
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, fill
-from mobai.kernels.sampling.planning import plan, relative_variance
+from mobai.kernels.sampling.planning import plan, relative_variance, track
 from mobai.kernels.surrogate import solve_from
-from mobai.kernels.trial import Ladder, Seen, World, climb, draw, first_largest, least_asked, total
+from mobai.kernels.trial import Ladder, Seen, World, climb, draw, least_asked, total
 
 
 @entry
@@ -78,12 +78,3 @@ def find_weights(
         for i in range(len(weights)):
             tally[i] += shares[2 * k, i]
             weights[i] = tally[i] / (k + 1)
-
-
-@kernel
-def track(asked: Integers, weights: Vector, t: float, sign: float) -> int:
-    """The arm furthest behind its weight (or furthest ahead of it, with the sign as printed)."""
-    behind = np.empty(len(weights))
-    for i in range(len(weights)):
-        behind[i] = sign * (t * weights[i] - asked[i])
-    return first_largest(behind)

@@ -1,12 +1,12 @@
-"""What the rules that solve programs share: the empirical gaps in the solver's units."""
+"""What the rules that solve programs share: the empirical gaps in the solver's units, and tracking weights."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mobai.kernels.compiled import kernel
-from mobai.kernels.dense import Integers, Matrix
-from mobai.kernels.trial import Seen
+from mobai.kernels.dense import Integers, Matrix, Vector
+from mobai.kernels.trial import Seen, first_largest
 
 # Beside the largest gap a smaller one than this is a tie.
 LEAST_SHARE_OF_GAP = 1e-60
@@ -57,3 +57,12 @@ def plan(seen: Seen, gaps: Matrix, best: Integers, codes: Integers) -> float:
             share = gaps[m, i] / unit
             gaps[m, i] = share if share >= LEAST_SHARE_OF_GAP else 0.0
     return unit
+
+
+@kernel
+def track(asked: Integers, weights: Vector, t: float, sign: float) -> int:
+    """The arm furthest behind its weight (or furthest ahead of it, with the sign as printed)."""
+    behind = np.empty(len(weights))
+    for i in range(len(weights)):
+        behind[i] = sign * (t * weights[i] - asked[i])
+    return first_largest(behind)

@@ -9,7 +9,8 @@ import numpy as np
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Integers, Vector, fill
 from mobai.kernels.oracle import find_weights
-from mobai.kernels.trial import Ladder, Seen, World, climb, draw, first_largest, least_asked, total
+from mobai.kernels.sampling.planning import track
+from mobai.kernels.trial import Ladder, Seen, World, climb, draw, least_asked, total
 
 TARGET_GAP = 1e-9
 MOST_STEPS = 300
@@ -38,7 +39,7 @@ def play(
             if renew_leaders(seen.leaders, best) or asked >= due[0]:
                 find_oracle(seen, weights)
                 due[0] = asked * (1.0 + growth)
-            arm = track(seen.asked, weights, asked + 1.0)
+            arm = track(seen.asked, weights, asked + 1.0, 1.0)
         if not draw(world, seen, arm):
             break
     return arm
@@ -83,12 +84,3 @@ def find_oracle(seen: Seen, weights: Vector) -> None:
         mass += found[i]
     for i in range(arms):
         weights[i] = found[i] / mass
-
-
-@kernel
-def track(asked: Integers, weights: Vector, t: float) -> int:
-    """The arm furthest behind its weight."""
-    behind = np.empty(len(weights))
-    for i in range(len(weights)):
-        behind[i] = t * weights[i] - asked[i]
-    return first_largest(behind)

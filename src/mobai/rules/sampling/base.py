@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -34,6 +34,16 @@ class SamplingRule(Protocol):
         ...
 
 
+class Game(NamedTuple):
+    """What a compiled rule plays: what was seen, a world to pull arms of, levels to climb, coins, how many pulls."""
+
+    seen: Seen
+    world: World
+    ladder: Ladder
+    coins: FloatArray
+    pulls: int
+
+
 class CompiledRule:
     """A rule whose choices are made in compiled code: whole trials in one loop, or a single arm at a time.
 
@@ -46,9 +56,7 @@ class CompiledRule:
         """Give the memory to start with."""
         raise NotImplementedError
 
-    def play(
-        self, memory: tuple[Any, ...], seen: Seen, world: World, ladder: Ladder, coins: FloatArray, pulls: int
-    ) -> int:
+    def play(self, memory: tuple[Any, ...], game: Game) -> int:
         """Choose and pull, at most so often, until the ladder is climbed or a block of noise is used up."""
         raise NotImplementedError
 
@@ -61,7 +69,8 @@ class CompiledRule:
             return first, memory
         fresh = type(memory)(*(array.copy() for array in memory))
         nowhere, no_levels = _nothing(problem.shape)
-        arm = self.play(fresh, self.see(problem, tally), nowhere, no_levels, np.array([rng.random()]), 1)
+        game = Game(self.see(problem, tally), nowhere, no_levels, np.array([rng.random()]), 1)
+        arm = self.play(fresh, game)
         return int(arm), fresh
 
     def see(self, problem: Problem, tally: Tally) -> Seen:

@@ -19,9 +19,8 @@ import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels.sampling import d_tracking as kernels
-from mobai.kernels.trial import Ladder, Seen, World
 from mobai.problem import FloatArray, IntArray, Problem
-from mobai.rules.sampling.base import CompiledRule
+from mobai.rules.sampling.base import CompiledRule, Game
 from mobai.theory.surrogate import no_bases
 
 
@@ -71,15 +70,9 @@ class DTracking(CompiledRule):
             np.full(arms, 1 / arms), np.full(objectives, -1), np.tile(codes, every_step), np.tile(shares, every_step)
         )
 
-    def play(
-        self,
-        memory: tuple[Any, ...],
-        seen: Seen,
-        world: World,
-        ladder: Ladder,
-        coins: FloatArray,
-        pulls: int,
-    ) -> int:
+    def play(self, memory: tuple[Any, ...], game: Game) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
         sign = -1.0 if self.as_printed else 1.0
-        return kernels.play(seen, world, ladder, coins, pulls, sign, self.start == "uniform", *memory)
+        return kernels.play(
+            game.seen, game.world, game.ladder, game.coins, game.pulls, sign, self.start == "uniform", *memory
+        )

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mobai.kernels.sampling import frank_wolfe as kernels
-from mobai.kernels.trial import Ladder, Seen, World
 from mobai.problem import FloatArray, IntArray, Problem
-from mobai.rules.sampling.base import CompiledRule
+from mobai.rules.sampling.base import CompiledRule, Game
 from mobai.theory.surrogate import no_bases
 
 
@@ -44,14 +43,6 @@ class FrankWolfeSampling(CompiledRule):
         arms, objectives = problem.shape
         return Memory(np.full(arms, 1 / arms), np.full(objectives, -1), *no_bases(arms, objectives))
 
-    def play(
-        self,
-        memory: tuple[Any, ...],
-        seen: Seen,
-        world: World,
-        ladder: Ladder,
-        coins: FloatArray,  # noqa: ARG002 - nothing is left to chance
-        pulls: int,
-    ) -> int:
+    def play(self, memory: tuple[Any, ...], game: Game) -> int:
         """Move the target and pull the arm furthest behind it."""
-        return kernels.play(seen, world, ladder, pulls, *memory)
+        return kernels.play(game.seen, game.world, game.ladder, game.pulls, *memory)

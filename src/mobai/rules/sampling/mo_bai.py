@@ -16,9 +16,8 @@ import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels.sampling import mo_bai as kernels
-from mobai.kernels.trial import Ladder, Seen, World
 from mobai.problem import FloatArray, IntArray, Problem
-from mobai.rules.sampling.base import CompiledRule
+from mobai.rules.sampling.base import CompiledRule, Game
 from mobai.theory.pairs import floor_mass
 from mobai.theory.surrogate import no_bases
 
@@ -64,15 +63,7 @@ class MOBAI(CompiledRule):
         nothing = np.full(objectives, -1)
         return Memory(np.zeros(arms), np.zeros((objectives, arms)), nothing, *no_bases(arms, objectives))
 
-    def play(
-        self,
-        memory: tuple[Any, ...],
-        seen: Seen,
-        world: World,
-        ladder: Ladder,
-        coins: FloatArray,  # noqa: ARG002 - MO-BAI is deterministic
-        pulls: int,
-    ) -> int:
+    def play(self, memory: tuple[Any, ...], game: Game) -> int:
         """Solve the program at the weights asked so far and pull the arm with the largest credit."""
-        floor = floor_mass(self.eta) / len(seen.asked)
-        return kernels.play(seen, world, ladder, pulls, floor, self.refresh == "every", *memory)
+        floor = floor_mass(self.eta) / len(game.seen.asked)
+        return kernels.play(game.seen, game.world, game.ladder, game.pulls, floor, self.refresh == "every", *memory)

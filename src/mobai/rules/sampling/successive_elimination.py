@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mobai.kernels.sampling import elimination as kernels
-from mobai.kernels.trial import Ladder, Seen, World
-from mobai.problem import FloatArray, Problem, Tally
-from mobai.rules.sampling.base import CompiledRule
+from mobai.kernels.trial import Seen
+from mobai.problem import Problem, Tally
+from mobai.rules.sampling.base import CompiledRule, Game
 from mobai.rules.stopping.elimination import Elimination, nobody_out
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.glr import lay_out
@@ -58,15 +58,7 @@ class SuccessiveElimination(CompiledRule):
         """Lay the tally out for the kernels; only rewards that are in may drop an arm."""
         return lay_out(problem, tally.asked, tally.pulls, tally)
 
-    def play(
-        self,
-        memory: tuple[Any, ...],
-        seen: Seen,
-        world: World,
-        ladder: Ladder,
-        coins: FloatArray,  # noqa: ARG002 - nothing is left to chance
-        pulls: int,
-    ) -> int:
+    def play(self, memory: tuple[Any, ...], game: Game) -> int:
         """Pull the next arm of the round; when everything is decided, all arms in turn."""
         x = resolve_log_inv_delta(self.delta)
-        return kernels.play(seen, world, ladder, pulls, x, self.as_printed, *memory)
+        return kernels.play(game.seen, game.world, game.ladder, game.pulls, x, self.as_printed, *memory)

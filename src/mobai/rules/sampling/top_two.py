@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mobai.kernels.sampling import top_two as kernels
-from mobai.kernels.trial import Ladder, Seen, World
-from mobai.problem import FloatArray, Problem
-from mobai.rules.sampling.base import CompiledRule
+from mobai.problem import Problem
+from mobai.rules.sampling.base import CompiledRule, Game
 
 
 @dataclass(frozen=True)
@@ -33,14 +32,6 @@ class TopTwo(CompiledRule):
         """Nothing needs remembering."""
         return ()
 
-    def play(
-        self,
-        memory: tuple[Any, ...],  # noqa: ARG002
-        seen: Seen,
-        world: World,
-        ladder: Ladder,
-        coins: FloatArray,
-        pulls: int,
-    ) -> int:
+    def play(self, memory: tuple[Any, ...], game: Game) -> int:  # noqa: ARG002
         """Find the most doubtful pair and toss a coin between its arms."""
-        return kernels.play(seen, world, ladder, coins, pulls)
+        return kernels.play(game.seen, game.world, game.ladder, game.coins, game.pulls)

@@ -14,9 +14,8 @@ import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels.sampling import track_and_stop as kernels
-from mobai.kernels.trial import Ladder, Seen, World
 from mobai.problem import FloatArray, IntArray, Problem
-from mobai.rules.sampling.base import CompiledRule
+from mobai.rules.sampling.base import CompiledRule, Game
 
 
 class Memory(NamedTuple):
@@ -50,14 +49,6 @@ class TrackAndStop(CompiledRule):
         arms, objectives = problem.shape
         return Memory(np.full(arms, 1 / arms), np.full(objectives, -1), np.zeros(1))
 
-    def play(
-        self,
-        memory: tuple[Any, ...],
-        seen: Seen,
-        world: World,
-        ladder: Ladder,
-        coins: FloatArray,  # noqa: ARG002 - nothing is left to chance
-        pulls: int,
-    ) -> int:
+    def play(self, memory: tuple[Any, ...], game: Game) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
-        return kernels.play(seen, world, ladder, pulls, float(self.growth), *memory)
+        return kernels.play(game.seen, game.world, game.ladder, game.pulls, float(self.growth), *memory)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mobai.kernels.sampling import uniform as kernels
-from mobai.kernels.trial import Ladder, Seen, World
-from mobai.problem import FloatArray, Problem
-from mobai.rules.sampling.base import CompiledRule
+from mobai.problem import Problem
+from mobai.rules.sampling.base import CompiledRule, Game
 
 
 @dataclass(frozen=True)
@@ -21,14 +20,6 @@ class Uniform(CompiledRule):
         """Nothing needs remembering."""
         return ()
 
-    def play(
-        self,
-        memory: tuple[Any, ...],  # noqa: ARG002
-        seen: Seen,
-        world: World,
-        ladder: Ladder,
-        coins: FloatArray,  # noqa: ARG002 - nothing is left to chance
-        pulls: int,
-    ) -> int:
+    def play(self, memory: tuple[Any, ...], game: Game) -> int:  # noqa: ARG002
         """Pull the least asked arm, again and again."""
-        return kernels.play(seen, world, ladder, pulls)
+        return kernels.play(game.seen, game.world, game.ladder, game.pulls)
