@@ -12,7 +12,7 @@ from pathlib import Path
 import mobai
 from mobai.errors import InputError
 from mobai.lab.simulate import Progress
-from mobai.paper import figures, tables
+from mobai.paper import figures, slips, tables, timing
 from mobai.paper.archive import Archive
 from mobai.paper.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.paper.runs import EPSILONS, RUNS
@@ -33,7 +33,7 @@ class Part:
 _ELIMINATION = tuple(f"{data}-elimination-{delta}" for data in ("synthetic", "snw") for delta in (0.1, 0.05))
 
 PARTS = {
-    "table-1": Part("Table 1: time of one optimisation", (), tables.table_1, tables.measure_programs),
+    "table-1": Part("Table 1: time of one optimisation", (), timing.table_1, timing.measure_programs),
     "table-2": Part(
         "Table 2: SNW at small delta", ("snw-mo-bai", "snw-baseline-20", "snw-baseline-100"), tables.table_2
     ),
@@ -56,10 +56,11 @@ PARTS = {
             "snw-mo-bai",
             "snw-baseline",
             "snw-baseline-20",
+            "snw-baseline-100",
             "snw-printed-sign",
             *_ELIMINATION,
         ),
-        tables.slips,
+        slips.slips,
     ),
     "beyond": Part("Beyond the paper", tuple(run for runs in tables.BEYOND.values() for run in runs), tables.beyond),
     "theory": Part(

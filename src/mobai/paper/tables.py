@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import NamedTuple
 
-import numpy as np
-
-from mobai.lab.environment import Environment
-from mobai.lab.summary import SummaryRow, mean_interval
-from mobai.lab.trajectory import Setting, run_trajectory
+from mobai.lab.summary import SummaryRow
 from mobai.paper.archive import Archive
 from mobai.paper.document import Block, Paragraph, Table
 from mobai.paper.instances import find_instance, snw
-from mobai.paper.published import NAMES, TABLE_1, TABLE_2, TABLE_3, Published
-from mobai.paper.runs import SNW, SNW_AS_WRITTEN, SYNTHETIC, TABLES, TENTH, TWENTIETH
-from mobai.policy import Policy
-from mobai.rules.catalogue import sampling_rule
-from mobai.rules.sampling.mo_bai import MOBAI
-from mobai.rules.stopping import GLR
-from mobai.theory.highs import solve_with_highs
+from mobai.paper.published import NAMES, TABLE_2, TABLE_3, Published
+from mobai.paper.runs import SNW, SNW_AS_WRITTEN, TABLES, TENTH, TWENTIETH
 from mobai.theory.lower_bound import lower_bound
-from mobai.theory.pairs import floor_mass
 
 
 class Verdict(NamedTuple):
@@ -59,56 +48,6 @@ def _cell(name: str, level: str, published: Published, row: SummaryRow | None) -
 
 
 _HEADER = ["rule", "level", "paper (trials)", "ours", "95 % interval", "trials", "verdict", "why"]
-
-
-def measure_programs(archive: Archive, programs: int = 100) -> None:
-    """Time one optimisation as the paper's Table 1 does: HiGHS through SciPy, and ours in compiled trials."""
-    instance, rule = find_instance(SYNTHETIC), MOBAI()
-    session, world = Policy(rule).start(instance.problem), Environment(instance)
-    variance, mass, times = np.ones(instance.shape[::-1]), floor_mass(rule.eta), []
-    for step in range(instance.shape[0] + programs):
-        before, asked = session._memory, session.tally.asked.copy()
-        arm = session.ask()
-        session.tell(arm, world.pull(arm))
-        if step >= instance.shape[0]:
-            _, gaps, best, _, _ = session._memory
-            start = time.perf_counter()
-            solve_with_highs(gaps, variance, best, (asked + before[0]) / step, mass)
-            times.append(1e3 * (time.perf_counter() - start))
-    base = _milliseconds("uniform")
-    rules = {"MO-BAI": "mo-bai", **{f"Baseline, iter={n}": f"d-tracking:iterations={n}" for n in (5, 10, 20)}}
-    archive.notes["table-1"] = {
-        "scipy": [float(np.mean(times[1:])), float(np.std(times[1:]))],  # The first call imports.
-        "ours": {name: _milliseconds(text) - base for name, text in rules.items()},
-    }
-
-
-def _milliseconds(text: str) -> float:
-    """The time of a pull of a compiled trial of 3,000 pulls."""
-    instance, rule = find_instance(SYNTHETIC), sampling_rule(text)
-    for _ in range(2):  # The first one compiles.
-        start = time.perf_counter()
-        run_trajectory(Setting(instance, rule, [GLR("theory")], [1.0], max_pulls=3000))
-    return 1e3 * (time.perf_counter() - start) / 3000
-
-
-def table_1(archive: Archive) -> list[Block]:
-    """Milliseconds for one optimisation."""
-    measured = archive.notes["table-1"]
-    (mean, sd), ours = measured["scipy"], measured["ours"]
-    rows = []
-    for name, (programs, paper, spread) in TABLE_1.items():
-        here = f"{programs * mean:.1f} ± {math.sqrt(programs) * sd:.1f}"
-        ratio = programs * mean / ours[name]
-        paper_text = f"{paper} ± {spread}"
-        reason = "another machine and another SciPy"
-        rows.append([name, paper_text, here, f"{ours[name]:.4f}", f"{ratio:.0f}", "cannot be compared", reason])
-    header = ["optimisation", "paper, ms", "SciPy here, ms", "mobai, ms", "SciPy / mobai", "verdict", "why"]
-    text = (
-        "One optimisation at K=20, M=10. SciPy: the same linear program given to linprog (HiGHS), times the number "
-        "of programs. mobai: what a pull of the compiled trial takes beyond one of uniform sampling."
-    )
-    return [Paragraph(text), Table(header, rows)]
 
 
 def table_2(archive: Archive) -> list[Block]:
@@ -183,91 +122,6 @@ def readings(archive: Archive) -> list[Block]:
         f"{snw().shape[0]} designs.)"
     )
     return [Paragraph(text), Table(header, rows, left=0)]
-
-
-def difference(archive: Archive, one: tuple[str, str], two: tuple[str, str], x: float) -> str:
-    """Write the mean difference of two rules' stopping times over the trials both have, with its 95 % interval."""
-    times = []
-    for run, rule in (one, two):
-        results = archive.results(run)
-        s, d = results.config["policies"][rule].index("empirical"), results.log_inv_deltas.index(x)
-        times.append({t.trial: float(t.pulls[s, d]) for t in results.trials if t.rule == rule})
-    common = sorted(times[0].keys() & times[1].keys())
-    gaps = np.array([times[0][n] - times[1][n] for n in common])
-    low, high = mean_interval(gaps)
-    return f"{gaps.mean():+,.0f} ({low:+,.0f} to {high:+,.0f})"
-
-
-def slips(archive: Archive) -> list[Block]:
-    """The printed algorithms and the repaired ones."""
-    return [
-        Paragraph(_SLIPS),
-        _sign_table(archive),
-        Paragraph(_CONCLUSION),
-        _duel_table(archive),
-        *_elimination(archive),
-    ]
-
-
-_SLIPS = (
-    "Baseline tracks argmax N - t w as printed, which pulls the arm that is furthest ahead of its weight; D-Tracking "
-    "pulls the one furthest behind, argmax t w - N. Trials given up count with the pulls they had."
-)
-_CONCLUSION = (
-    "Does MO-BAI still beat D-Tracking once the sign is right? Stopping times of D-Tracking minus those of MO-BAI, "
-    "trial by trial on the same noise (threshold empirical), with 95 % intervals: positive favours MO-BAI."
-)
-
-
-def _sign_table(archive: Archive) -> Table:
-    rows = []
-    for data, right, printed in (
-        ("synthetic", "synthetic-d-tracking", "synthetic-printed-sign"),
-        ("SNW", "snw-baseline", "snw-printed-sign"),
-    ):
-        for run, sign in ((right, "right"), (printed, "as printed")):
-            for (rule, _, x), row in archive.summary(run).items():
-                if x == TENTH and "iterations" not in rule:
-                    stopped = f"{row.stopped} of {row.trials}"
-                    rows.append([data, rule, sign, stopped, f"{row.mean:,.0f}", interval(row), f"{row.error:.2f}"])
-    return Table(["data", "rule", "sign", "stopped", "mean pulls, delta = 0.1", "95 % interval", "error"], rows, left=3)
-
-
-def _duel_table(archive: Archive) -> Table:
-    duels = [
-        ("synthetic", "synthetic-eta", "synthetic-d-tracking", rule, x)
-        for rule in ("d-tracking:iterations=5", "d-tracking:iterations=10", "d-tracking")
-        for x in (TENTH, 10.0, 100.0)
-    ]
-    duels += [
-        ("SNW", "snw-mo-bai", "snw-baseline", rule, TENTH) for rule in ("d-tracking", "d-tracking:start=previous")
-    ]
-    duels += [("SNW", "snw-mo-bai", "snw-baseline-20", "d-tracking", x) for x in (10.0, 100.0)]
-    rows = [
-        [data, rule, f"{x:.4g}", difference(archive, (baseline, rule), (ours, "mo-bai"), x)]
-        for data, ours, baseline, rule, x in duels
-    ]
-    return Table(["data", "rule", "log(1/delta)", "minus MO-BAI, pulls"], rows, left=2)
-
-
-def _elimination(archive: Archive) -> list[Block]:
-    rows = []
-    for data in ("synthetic", "snw"):
-        for delta in (0.1, 0.05):
-            for (rule, _, _), row in archive.summary(f"{data}-elimination-{delta}").items():
-                kind = "as printed" if "as_printed" in rule else "repaired"
-                low, high = row.error_interval
-                errors = f"{row.error:.2f} ({low:.2f} to {high:.2f})"
-                rows.append([data, kind, f"{delta:g}", f"{row.stopped} of {row.trials}", f"{row.mean:,.0f}", errors])
-    text = (
-        "MO-SE's radius counts all pulls as printed, and the arm's own when repaired (Even-Dar et al.). Error: "
-        "trials that stopped with a wrong answer. A best arm that was dropped by mistake can leave arms that take "
-        "very long to tell apart: trials given up after 1,000,000 pulls are not counted as errors."
-    )
-    return [
-        Paragraph(text),
-        Table(["data", "radius", "delta", "stopped", "mean pulls", "error (95 % interval)"], rows, left=2),
-    ]
 
 
 def beyond(archive: Archive) -> list[Block]:
