@@ -33,6 +33,8 @@ class Tally:
     @property
     def means(self) -> FloatArray:
         """The empirical means; an arm that has not answered yet counts as minus infinity."""
+        if self.complete:
+            return self.sums / self.pulls
         with np.errstate(invalid="ignore"):
             return np.where(self.pulls > 0, self.sums / np.maximum(self.pulls, 1), -np.inf)
 

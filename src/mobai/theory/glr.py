@@ -12,7 +12,6 @@ from mobai.errors import InputError
 from mobai.kernels.trial import Seen
 from mobai.problem import FloatArray, IntArray, Problem, Tally
 from mobai.problem.problem import numbers
-from mobai.theory.pairs import rivals
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,23 +79,31 @@ def tally_statistic(problem: Problem, tally: Tally) -> GLRStatistic:
 
 def pair_statistics(means: FloatArray, pulls: npt.NDArray[np.number], sd: FloatArray) -> GLRStatistic:
     """Compute the statistic from checked arrays of one shape (K, M); untried arms have mean minus infinity."""
-    leaders, objectives = means.argmax(axis=0), np.arange(means.shape[1])
-    seen = (pulls > 0) & (pulls[leaders, objectives] > 0)
+    leaders: IntArray = means.argmax(axis=0)
+    best = (leaders, np.arange(means.shape[1]))
     variance = sd**2 / np.maximum(pulls, 1)
-    gaps = np.subtract(means[leaders, objectives], means, out=np.zeros_like(means), where=seen)
-    z = gaps**2 / (2 * (variance + variance[leaders, objectives]))
-    return GLRStatistic(leaders, np.where(rivals(leaders, len(means)), z, np.inf))
+    tops = means[best]
+    if pulls.min() > 0:
+        gaps = tops - means
+    else:
+        # Without a reward of both arms the gap counts as none.
+        seen = (pulls > 0) & (pulls[best] > 0)
+        gaps = np.subtract(tops, means, out=np.zeros_like(means), where=seen)
+    z: FloatArray = gaps**2 / (2 * (variance + variance[best]))
+    z[best] = np.inf
+    return GLRStatistic(leaders, z)
 
 
 def lay_out(problem: Problem, asked: IntArray, counts: IntArray, tally: Tally) -> Seen:
     """Give what was seen, objective by arm; every arm must have answered."""
     behind = np.broadcast_to(counts, problem.shape)
-    statistic = pair_statistics(tally.means, behind, problem.sd)
+    means = tally.means
+    statistic = pair_statistics(means, behind, problem.sd)
     return Seen(
         asked=np.array(asked, np.int64),
         counts=_turned(behind),
         sums=_turned(tally.sums),
-        means=_turned(tally.means),
+        means=_turned(means),
         sd=_turned(problem.sd),
         spread=_turned(problem.sd**2 / behind),
         leaders=statistic.leaders,
