@@ -99,8 +99,8 @@ RUNS = {
         ),
         Run("snw-mo-bai", SNW, ("mo-bai",), BOTH, TABLES),
         Run("snw-baseline", SNW, ("d-tracking", "d-tracking:start=previous"), log_inv_deltas=(TENTH, TWENTIETH)),
-        Run("snw-baseline-20", SNW, ("d-tracking",), log_inv_deltas=(10.0, 50.0, 100.0), trials=20),
-        Run("snw-baseline-100", SNW, ("d-tracking:iterations=100",), log_inv_deltas=(10.0, 50.0, 100.0), trials=5),
+        Run("snw-baseline-20", SNW, ("d-tracking",), log_inv_deltas=(10.0, 50.0, 100.0), trials=10),
+        Run("snw-baseline-100", SNW, ("d-tracking:iterations=100",), log_inv_deltas=(10.0, 50.0, 100.0), trials=3),
         Run(
             "snw-printed-sign",
             SNW,
