@@ -6,22 +6,22 @@ import math
 
 import numpy as np
 
-from mobai import Policy, TopTwo, lower_bound
-from mobai.lab.trial import run_trial
+from mobai import lower_bound, simulate
 from mobai.paper.instances import ads, snw, synthetic
 from mobai.theory.forecast import forecast_samples
 
 CASES = {"ads": ads(), "synthetic:seed=0": synthetic(seed=0), "snw:negate_area=false": snw(negate_area=False)}
 
 
-def main(delta: float = 0.05, trials: int = 30) -> None:
+def main(delta: float = 0.05, trials: int = 200) -> None:
     """Print a Markdown table, one line an instance."""
     print("| instance | lower bound | forecast | top-two, mean | mean / forecast |")
     print("|---|---|---|---|---|")
     for name, instance in CASES.items():
         bound = lower_bound(instance)
         forecast = forecast_samples(instance, bound.weights, -math.log(delta))
-        runs = [run_trial(instance, Policy(TopTwo()), delta, seed=seed).verdict.pulls for seed in range(trials)]
+        results = simulate(instance, "top-two", deltas=delta, trials=trials)
+        runs = [trial.pulls[0, 0] for trial in results.trials]
         mean, half = np.mean(runs), 1.96 * np.std(runs, ddof=1) / math.sqrt(trials)
         line = f"| {name} | {bound.samples(delta):,.0f} | {forecast:,.0f} | {mean:,.0f} ± {half:,.0f} |"
         print(f"{line} {mean / forecast:.2f} |")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from mobai.errors import InputError
 from mobai.problem import FloatArray, Problem, Tally
 from mobai.problem.problem import frozen, numbers
+from mobai.rules.catalogue import sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.top_two import TopTwo
 from mobai.rules.stopping import GLR, Decision, Elimination, StoppingRule
@@ -64,6 +65,21 @@ class Policy:
         except (TypeError, ValueError):
             raise InputError(f"seed must be a nonnegative integer or a NumPy generator, not {seed!r}") from None
         return Session(self, problem, rng)
+
+
+def pair_up(rules: Sequence[str], thresholds: Sequence[str]) -> list[Policy]:
+    """Pair every rule, given by its name and options, with every threshold; rules that stop by themselves have none.
+
+    Examples
+    --------
+    >>> [policy.stopping.name for policy in pair_up(["top-two", "successive-elimination:delta=0.1"], ["mixture"])]
+    ['mixture', 'elimination']
+    """
+    stoppings, policies = [GLR(name) for name in thresholds], []
+    for rule in map(sampling_rule, rules):
+        own = hasattr(rule, "stopping")
+        policies += [Policy(rule)] if own else [Policy(rule, stopping) for stopping in stoppings]
+    return policies
 
 
 @dataclass(frozen=True, eq=False)

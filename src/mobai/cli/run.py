@@ -11,9 +11,10 @@ from mobai.cli import options, screen
 from mobai.errors import ConvergenceError, InputError
 from mobai.lab.trial import Trial, run_trial
 from mobai.paper.instances import find_instance
+from mobai.policy import pair_up
 from mobai.problem import Instance
-from mobai.rules.catalogue import SAMPLING, sampling_rule
-from mobai.rules.stopping import GLR, StoppingRule
+from mobai.rules.catalogue import SAMPLING
+from mobai.rules.stopping import StoppingRule
 from mobai.theory.thresholds import THRESHOLDS
 
 
@@ -45,8 +46,7 @@ from mobai.theory.thresholds import THRESHOLDS
 @options.json_option()
 def command(instance: str, delta: float, rule: str, threshold: str, seed: int, max_pulls: int, as_json: bool) -> None:
     """Simulate one run on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
-    chosen = sampling_rule(rule)
-    policy = Policy(chosen) if hasattr(chosen, "stopping") else Policy(chosen, GLR(threshold))
+    (policy,) = pair_up([rule], [threshold])
     world = find_instance(instance)
     with screen.Watch(policy.sampling.name) as watch:
         trial = run_trial(world, policy, delta, seed=seed, max_pulls=max_pulls, watch=watch)

@@ -6,12 +6,13 @@ import json
 
 import click
 
-from mobai import GLR, Policy, Results, simulate
+from mobai import Results, simulate
 from mobai.cli import options, screen
 from mobai.cli.progress import Bar
 from mobai.lab.summary import Summary
 from mobai.paper.instances import find_instance
-from mobai.rules.catalogue import SAMPLING, sampling_rule
+from mobai.policy import pair_up
+from mobai.rules.catalogue import SAMPLING
 from mobai.theory.thresholds import THRESHOLDS
 
 
@@ -63,7 +64,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Simulate rules on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
-    world, policies = find_instance(instance), _policies(rules, thresholds)
+    world, policies = find_instance(instance), pair_up(rules, thresholds)
     with Bar() as bar:
         results = simulate(
             world,
@@ -84,16 +85,6 @@ def command(
     else:
         screen.say(str(summary))
     _say_what_is_missing(results, out)
-
-
-def _policies(rules: tuple[str, ...], thresholds: tuple[str, ...]) -> list[Policy]:
-    """Pair every rule with every threshold; rules that stop by themselves have no choice."""
-    stoppings, policies = [GLR(name) for name in thresholds], []
-    for text in rules:
-        rule = sampling_rule(text)
-        own = hasattr(rule, "stopping")
-        policies += [Policy(rule)] if own else [Policy(rule, stopping) for stopping in stoppings]
-    return policies
 
 
 def _as_json(results: Results, summary: Summary) -> dict[str, object]:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-import mobai
-from mobai.errors import InputError
+from mobai.lab.arguments import (
+    AnyPolicy,
+    Line,
+    ascending_levels,
+    check_settings,
+    configuration,
+    group_policies,
+    whole_number,
+)
 from mobai.lab.results import Results, Rows
 from mobai.lab.trajectory import Setting, run_trajectory
-from mobai.policy import Policy
 from mobai.problem import Instance
-from mobai.problem.files import to_json
-from mobai.rules.catalogue import rule_spec, sampling_rule
-from mobai.rules.sampling.base import SamplingRule
-from mobai.rules.stopping import StoppingRule
-from mobai.theory.confidence import resolve_log_inv_delta
 
 _SECONDS_BETWEEN_SAVES = 30.0
 
@@ -37,22 +34,12 @@ class Progress(NamedTuple):
     pulls: int
 
 
-class Line(NamedTuple):
-    """One sampling rule and the stopping rules that read its trajectories."""
-
-    rule: SamplingRule
-    stoppings: tuple[StoppingRule, ...]
-
-
 class Task(NamedTuple):
     """One trajectory to run."""
 
     spec: str
     line: Line
     trial: int
-
-
-AnyPolicy = Policy | SamplingRule | str
 
 
 def simulate(
@@ -107,10 +94,11 @@ def simulate(
     >>> len(results), results.complete
     (80, True)
     """
-    lines, levels = _lines(policies), _levels(deltas, log_inv_deltas)
-    trials, max_pulls, seed = _whole("trials", trials, 1), _whole("max_pulls", max_pulls, 1), _whole("seed", seed, 0)
-    _check(instance, lines, levels, n_jobs, out)
-    config = _config(instance, lines, levels, trials, seed, max_pulls)
+    lines, levels = group_policies(policies), ascending_levels(deltas, log_inv_deltas)
+    trials, max_pulls = whole_number("trials", trials, 1), whole_number("max_pulls", max_pulls, 1)
+    seed = whole_number("seed", seed, 0)
+    check_settings(instance, lines, levels, n_jobs, out)
+    config = configuration(instance, lines, levels, trials, seed, max_pulls)
     results = _resumed(out, config)
     wanted = results.missing
     tasks = [Task(spec, line, trial) for spec, line in lines.items() for trial in wanted.get(spec, ())]
@@ -196,83 +184,3 @@ def _worker_died(error: Exception) -> bool:
     """Whether a process was lost, here (loky) or on a cluster (Dask, Ray)."""
     lost = ("KilledWorker", "WorkerCrashedError", "TerminatedWorkerError", "CommClosedError")
     return isinstance(error, BrokenExecutor) or type(error).__name__ in lost
-
-
-def _lines(policies: AnyPolicy | Iterable[AnyPolicy]) -> dict[str, Line]:
-    """Group policies by their sampling rule."""
-    given = list(policies) if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
-    if not given:
-        raise InputError("policies: at least one is needed")
-    lines: dict[str, Line] = {}
-    for one in given:
-        policy = _policy(one)
-        spec = rule_spec(policy.sampling)
-        line = lines.get(spec, Line(policy.sampling, ()))
-        if line.rule != policy.sampling:
-            raise InputError(f"policies: two rules are both called {spec}; make them dataclasses, so that options show")
-        if policy.stopping.name in [stopping.name for stopping in line.stoppings]:
-            raise InputError(f"policies: {spec} with {policy.stopping.name} is given twice")
-        lines[spec] = Line(line.rule, (*line.stoppings, policy.stopping))
-    return lines
-
-
-def _policy(one: AnyPolicy) -> Policy:
-    if isinstance(one, Policy):
-        return one
-    return Policy(sampling_rule(one) if isinstance(one, str) else one)
-
-
-def _levels(deltas: Iterable[float] | float | None, log_inv_deltas: Iterable[float] | float | None) -> list[float]:
-    """Give the distinct log(1/delta), ascending."""
-    if deltas is not None and log_inv_deltas is not None:
-        raise InputError("only one of deltas and log_inv_deltas may be given")
-    if log_inv_deltas is None:
-        levels = [resolve_log_inv_delta(delta) for delta in _several(0.05 if deltas is None else deltas)]
-    else:
-        levels = [resolve_log_inv_delta(log_inv_delta=x) for x in _several(log_inv_deltas)]
-    if not levels:
-        raise InputError("deltas: at least one is needed")
-    ascending = sorted(set(levels))
-    # Two spellings of one delta are one level.
-    return [x for n, x in enumerate(ascending) if n == 0 or not math.isclose(x, ascending[n - 1], rel_tol=1e-12)]
-
-
-def _several(values: Iterable[float] | float) -> list[Any]:
-    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} must be a whole number, {least} or more, not {value!r}")
-    return int(value)
-
-
-def _check(
-    instance: Instance, lines: dict[str, Line], levels: Sequence[float], n_jobs: int | None, out: str | Path | None
-) -> None:
-    if not isinstance(instance, Instance):
-        raise InputError(f"instance must be an Instance, not {instance!r}")
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-        raise InputError(f"n_jobs must be a whole number of workers, -1 for all cores, or None, not {n_jobs!r}")
-    for spec, line in lines.items():
-        if out is not None and not is_dataclass(line.rule):
-            raise InputError(f"out: the rule {spec} must be a dataclass, so that its options are kept with its results")
-        for stopping in line.stoppings:
-            for x in levels:
-                stopping.level(instance.problem, x)
-
-
-def _config(
-    instance: Instance, lines: dict[str, Line], levels: Sequence[float], trials: int, seed: int, max_pulls: int
-) -> dict[str, Any]:
-    """Give everything that determines the results, as plain data."""
-    return {
-        "mobai": mobai.__version__,
-        "instance": to_json(instance),
-        "policies": {spec: [stopping.name for stopping in line.stoppings] for spec, line in lines.items()},
-        "certified": {spec: [s.name for s in line.stoppings if s.certified] for spec, line in lines.items()},
-        "log_inv_deltas": list(levels),
-        "trials": trials,
-        "seed": seed,
-        "max_pulls": max_pulls,
-    }

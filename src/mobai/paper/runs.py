@@ -9,9 +9,7 @@ from pathlib import Path
 from mobai.lab.results import Results
 from mobai.lab.simulate import Progress, simulate
 from mobai.paper.instances import find_instance
-from mobai.policy import Policy
-from mobai.rules.catalogue import sampling_rule
-from mobai.rules.stopping import GLR
+from mobai.policy import Policy, pair_up
 
 SYNTHETIC = "synthetic:seed=0"
 # The two readings of the paper's scaling of SNW: area as it is, and negated as the text says.
@@ -38,12 +36,7 @@ class Run:
 
     def policies(self) -> list[Policy]:
         """Pair the rules with the thresholds."""
-        found = []
-        for text in self.rules:
-            rule = sampling_rule(text)
-            own = hasattr(rule, "stopping")
-            found += [Policy(rule)] if own else [Policy(rule, GLR(name)) for name in self.thresholds]
-        return found
+        return pair_up(self.rules, self.thresholds)
 
     def quick(self) -> Run:
         """Give a small version: three trials of at most 3,000 pulls."""
