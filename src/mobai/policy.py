@@ -6,7 +6,7 @@ The same object runs simulations and live experiments.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.problem import FloatArray, Problem, Tally
-from mobai.problem.problem import frozen, numbers
+from mobai.problem.problem import frozen
 from mobai.rules.catalogue import sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.top_two import TopTwo
@@ -58,13 +58,17 @@ class Policy:
         if own is None and isinstance(self.stopping, Elimination):
             raise InputError("stopping: elimination goes with successive-elimination only")
 
-    def start(self, problem: Problem, seed: Seed = None) -> Session:
-        """Begin an experiment; the seed fixes every random choice of the sampling rule."""
+    def start(self, problem: Problem, seed: Seed = None, *, focus: float | None = None) -> Session:
+        """Begin an experiment; the seed fixes every random choice of the sampling rule.
+
+        With ``focus``, a log(1/delta), sampling works only for the objectives that are not decided yet at that delta.
+        The guarantee at any delta is the same.
+        """
         try:
             rng = np.random.default_rng(seed)
         except (TypeError, ValueError):
             raise InputError(f"seed must be a nonnegative integer or a NumPy generator, not {seed!r}") from None
-        return Session(self, problem, rng)
+        return Session(self, problem, rng, focus)
 
 
 def pair_up(rules: Sequence[str], thresholds: Sequence[str]) -> list[Policy]:
@@ -160,8 +164,9 @@ class Verdict:
 class Session:
     """One experiment under way. Made by :meth:`Policy.start`."""
 
-    def __init__(self, policy: Policy, problem: Problem, rng: np.random.Generator) -> None:
+    def __init__(self, policy: Policy, problem: Problem, rng: np.random.Generator, focus: float | None = None) -> None:
         self.policy, self.problem = policy, problem
+        self._focus = None if focus is None else resolve_log_inv_delta(log_inv_delta=focus)
         self.tally = Tally(problem)
         self._rng = rng
         self._memory = policy.sampling.init(problem)
@@ -175,19 +180,20 @@ class Session:
         self._open[arm] += 1
         return arm
 
-    def tell(self, arm: int, rewards: npt.ArrayLike) -> None:
-        """Report the rewards of an arm that was asked for, one number per objective, in any order of answers."""
+    def tell(self, arm: int, rewards: npt.ArrayLike | Mapping[str, float]) -> None:
+        """Report the rewards of an arm that was asked for, in any order of answers.
+
+        One number per objective, NaN where it is missing; or a mapping from the names of those that are there.
+        """
         arm = self.problem.arm_index(arm)
-        values = numbers(rewards, "rewards")
-        if values.shape != (self.problem.shape[1],):
-            raise InputError(
-                f"rewards must be {self.problem.shape[1]} numbers, one per objective, not of shape {values.shape}"
-            )
+        values = self.problem.check_rewards(rewards)
         if not self._open[arm]:
             raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no open ask to tell the rewards of")
         self._open[arm] -= 1
         self.tally.tell(arm, values * self.problem.signs)
         self._watch.look(self.tally)
+        if self._focus is not None:
+            self.tally.open[:] = [decision is None for decision in self._watch.decisions(self._focus)]
 
     def verdict(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Verdict:
         """Say where the experiment stands at this error probability; any delta may be asked for at any time."""

@@ -45,7 +45,7 @@ def test_arrays_cannot_be_changed() -> None:
         ((2, ["x", "x:min"]), "objectives: names must be distinct, found 'x'"),
         ((2, 2, [1, 2, 3]), r"sd must be one number, 2 numbers .* not of shape \(3,\)"),
         ((2, 2, 0), "sd must be positive"),
-        ((2, 2, np.nan), "sd must be finite"),
+        ((2, 2, np.nan), "sd of objective .objective 0. must be finite"),
         ((2, 2, "wide"), "sd must be numbers"),
     ],
 )

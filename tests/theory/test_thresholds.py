@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from mobai import InputError, threshold
-from mobai.theory.glr import GLRStatistic
+from mobai import InputError, Problem, threshold
+from mobai.theory.glr import see
 from mobai.theory.thresholds import (
     THRESHOLDS,
     Mixture,
@@ -37,10 +37,16 @@ def score(
     sd: tuple[float, float] = (1.0, 1.0),
 ) -> float:
     """The score of one pair, arms 0 and 1 of the first objective, among pairs that do not count."""
-    pairs, counts, noise = np.full(shape, np.inf), np.ones(shape), np.ones(shape)
-    pairs[1, 0], counts[:2, 0], noise[:2, 0] = z, (leader, other), sd
-    statistic = GLRStatistic(np.zeros(shape[1], np.intp), pairs)
-    return float(pair_scores(rule, statistic, counts, noise, pulls)[1, 0])
+    counts = np.ones(shape)
+    counts[:2, 0] = leader, other
+    noise = np.ones(shape)
+    noise[:2, 0] = sd
+    means = np.zeros(shape)
+    means[1, 0] = -math.sqrt(2 * z * (sd[0] ** 2 / leader + sd[1] ** 2 / other))
+    means[2:, 0] = -np.inf
+    seen = see(Problem(*shape, noise), means, counts, np.zeros(shape))
+    seen.pairs[0, 1] = z
+    return float(pair_scores(rule, seen, pulls)[1, 0])
 
 
 def log_e(z: mpmath.mpf, b: float, i: float) -> mpmath.mpf:
@@ -179,8 +185,9 @@ def test_mixture_by_its_definition(sd_b: float, sd_i: float, n_b: int, n_i: int,
 
 
 def test_the_leader_is_no_rival() -> None:
+    seen = see(Problem(2, 1), np.array([[1.0], [0.0]]), np.full((2, 1), 3), np.zeros((2, 1)))
     for rule in THRESHOLDS.values():
-        assert score(rule, np.inf, 3, 3, 6) == np.inf
+        assert pair_scores(rule, seen, 6)[0, 0] == np.inf
 
 
 @pytest.mark.parametrize(

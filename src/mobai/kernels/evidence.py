@@ -1,4 +1,6 @@
-"""The evidence of pairs: the GLR statistic Z, and what each threshold's score makes of it. Arrays are objective by arm.
+"""The evidence of pairs: their transport cost Z, and what each threshold's score makes of it.
+
+Arrays are objective by arm.
 
 Only plain arithmetic, no reordering: a trial in one compiled loop and one that comes back to Python after every pull
 must see the same bits.
@@ -9,7 +11,10 @@ from __future__ import annotations
 import math
 
 from mobai.kernels.compiled import entry, kernel
-from mobai.kernels.dense import Integers, Matrix
+from mobai.kernels.dense import Matrix
+from mobai.kernels.seen import NORMAL, UNIT, Seen, estimate_noise, gap_between, share
+from mobai.kernels.student import student_cost, student_score
+from mobai.kernels.unit import unit_cost, unit_score
 
 # The thresholds of mobai.theory.thresholds; those up to LAST_STICKY decide every objective at its own time.
 MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
@@ -18,12 +23,33 @@ WIDTHS = (1 / 8, 1.0, 8.0, 64.0, 512.0, 4096.0, 32768.0)
 
 
 @kernel
-def statistic(means: Matrix, spread: Matrix, m: int, best: int, i: int) -> float:
-    """Z of one pair: the squared gap over twice the variance of its estimate; infinite for the leader itself."""
+def statistic(seen: Seen, m: int, best: int, i: int) -> float:
+    """Z of one pair: the likelihood lost when the leader is not the better one; infinite for the leader itself."""
     if i == best:
         return math.inf
-    gap = means[m, best] - means[m, i]
-    return gap * gap / (2.0 * (spread[m, best] + spread[m, i]))
+    n_b, n_i = seen.counts[m, best], seen.counts[m, i]
+    if n_b == 0.0 or n_i == 0.0:
+        return 0.0
+    gap = gap_between(seen, m, best, i)
+    if seen.rewards.model[m] == NORMAL:
+        return gap * gap / (2.0 * (seen.spread[m, best] + seen.spread[m, i]))
+    if seen.rewards.model[m] == UNIT:
+        return unit_cost(n_b, share(seen, m, best), n_i, share(seen, m, i), seen.rewards.eps[m] / seen.rewards.width[m])
+    return student_cost(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i])[0]
+
+
+@entry
+def renew(seen: Seen) -> None:
+    """Find noise, leaders and the statistics of all pairs from counts, means and scatter; in place."""
+    for m in range(len(seen.leaders)):
+        best = 0
+        for i in range(seen.means.shape[1]):
+            estimate_noise(seen, m, i)
+            if seen.means[m, i] > seen.means[m, best]:
+                best = i
+        seen.leaders[m] = best
+        for i in range(seen.means.shape[1]):
+            seen.pairs[m, i] = statistic(seen, m, best, i)
 
 
 @kernel
@@ -62,29 +88,31 @@ def penalty_of(kind: int, leader: float, other: float, pulls: float, pairs: int)
 
 
 @kernel
-def score(
-    kind: int, z: float, leader: float, other: float, ratio: float, pulls: float, pairs: int, level: float
-) -> float:
-    """The evidence of a pair with the statistic z and these counts; ``ratio`` is the other arm's sd over the leader's.
+def score(kind: int, seen: Seen, m: int, i: int, pulls: float, level: float) -> float:
+    """The evidence of an arm's pair with the leader; never more than Z.
 
     Where it is not above the level, any number between the two may come back.
     """
-    if z == math.inf:
+    z, best = seen.pairs[m, i], seen.leaders[m]
+    n_b, n_i = seen.counts[m, best], seen.counts[m, i]
+    if i == best or n_b == 0.0 or n_i == 0.0:
         return z
-    leader, other = max(leader, 1.0), max(other, 1.0)
-    if kind == MIXTURE:
+    if kind != MIXTURE:
+        return z - penalty_of(kind, n_b, n_i, pulls, seen.pairs.size)
+    if seen.rewards.model[m] == NORMAL:
         # Counts in units of the pair's geometric mean variance: rescaling an objective changes nothing.
-        return mixture_score(z, leader * ratio, other / ratio, level)
-    return z - penalty_of(kind, leader, other, pulls, pairs)
+        ratio = seen.sd[m, i] / seen.sd[m, best]
+        return mixture_score(z, n_b * ratio, n_i / ratio, level)
+    if seen.rewards.model[m] == UNIT:
+        eps = seen.rewards.eps[m] / seen.rewards.width[m]
+        return unit_score(n_b, share(seen, m, best), n_i, share(seen, m, i), eps)
+    gap = gap_between(seen, m, best, i)
+    return student_score(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i], level)
 
 
 @entry
-def fill_scores(
-    kind: int, pairs: Matrix, counts: Matrix, sd: Matrix, leaders: Integers, pulls: float, scores: Matrix
-) -> None:
+def fill_scores(kind: int, seen: Seen, pulls: float, scores: Matrix) -> None:
     """Fill in the evidence of all pairs."""
-    for m in range(pairs.shape[0]):
-        b = leaders[m]
-        for i in range(pairs.shape[1]):
-            ratio = sd[m, i] / sd[m, b]
-            scores[m, i] = score(kind, pairs[m, i], counts[m, b], counts[m, i], ratio, pulls, pairs.size, -math.inf)
+    for m in range(scores.shape[0]):
+        for i in range(scores.shape[1]):
+            scores[m, i] = score(kind, seen, m, i, pulls, -math.inf)

@@ -1,4 +1,4 @@
-"""What every compiled trial is made of: what was seen, the simulated world, and the ladder of levels to cross.
+"""What every compiled trial is made of: the simulated world, and the ladder of levels to cross.
 
 A sampling rule's entry is a loop over ``climb``, its own choice, and ``draw``. Arrays are objective by arm.
 """
@@ -13,30 +13,16 @@ import numpy.typing as npt
 from mobai.kernels.compiled import kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
 from mobai.kernels.evidence import LAST_STICKY, score, statistic
+from mobai.kernels.seen import Seen, estimate_noise
 
 Cube = npt.NDArray[np.float64]
 IntCube = npt.NDArray[np.int64]
 
 
-class Seen(NamedTuple):
-    """What is known of every arm. Every arm has been seen at least once."""
-
-    asked: Integers
-    counts: Matrix
-    sums: Matrix
-    means: Matrix
-    sd: Matrix
-    spread: Matrix  # the variance of each mean, sd^2 / counts
-    leaders: Integers
-    pairs: Matrix  # the GLR statistic of each arm against the leader
-
-
 class World(NamedTuple):
-    """The truth, and a block of noise for every arm: its n-th pull gets the n-th row, whichever rule asks."""
+    """A block of rewards for every arm: its n-th pull gets the n-th row, whichever rule asks."""
 
-    means: Matrix
-    swing: Matrix  # the standard deviation, negative where the objective is minimised
-    noise: Cube  # arm, row, objective
+    rewards: Cube  # arm, row, objective; oriented
     used: Integers  # rows of each arm's block that are used up
 
 
@@ -55,21 +41,24 @@ class Ladder(NamedTuple):
     answers: IntCube  # the same: the arm
     finished: Integers  # of each rule: levels at which everything is decided
     asked: IntCube  # rule, level, arm: how often each arm had been pulled by then
+    focus: bool  # whether objectives decided everywhere are sampled for no more
 
 
 @kernel
 def draw(world: World, seen: Seen, arm: int) -> bool:
     """Pull an arm; False when the last row of its block is used (and nothing is pulled when it was before)."""
-    row, rows = world.used[arm], world.noise.shape[1]
+    row, rows = world.used[arm], world.rewards.shape[1]
     if row == rows:
         return False
     world.used[arm] = row + 1
     seen.asked[arm] += 1
     for m in range(len(seen.leaders)):
+        reward, before = world.rewards[arm, row, m], seen.means[m, arm]
         seen.counts[m, arm] += 1.0
-        seen.sums[m, arm] += world.means[m, arm] + world.swing[m, arm] * world.noise[arm, row, m]
+        seen.sums[m, arm] += reward
         seen.means[m, arm] = seen.sums[m, arm] / seen.counts[m, arm]
-        seen.spread[m, arm] = seen.sd[m, arm] * seen.sd[m, arm] / seen.counts[m, arm]
+        seen.scatter[m, arm] += (reward - before) * (reward - seen.means[m, arm])
+        estimate_noise(seen, m, arm)
         renew_pairs(seen, m, arm)
     return row + 1 < rows
 
@@ -85,11 +74,11 @@ def renew_pairs(seen: Seen, m: int, arm: int) -> None:
     elif seen.means[m, arm] > seen.means[m, best] or (seen.means[m, arm] == seen.means[m, best] and arm < best):
         best = arm
     if best == seen.leaders[m] and arm != best:
-        seen.pairs[m, arm] = statistic(seen.means, seen.spread, m, best, arm)
+        seen.pairs[m, arm] = statistic(seen, m, best, arm)
         return
     seen.leaders[m] = best
     for i in range(seen.means.shape[1]):
-        seen.pairs[m, i] = statistic(seen.means, seen.spread, m, best, i)
+        seen.pairs[m, i] = statistic(seen, m, best, i)
 
 
 @kernel
@@ -112,7 +101,21 @@ def climb(ladder: Ladder, seen: Seen, arm: int, pulls: int) -> bool:
                 ladder.asked[s, ladder.finished[s], i] = seen.asked[i]
             ladder.finished[s] += 1
         done = done and lowest == ladder.levels.shape[1]
+    if ladder.focus:
+        close_decided(ladder, seen)
     return done
+
+
+@kernel
+def close_decided(ladder: Ladder, seen: Seen) -> None:
+    """Mark the objectives that every stopping rule has decided at every level."""
+    for m in range(len(seen.leaders)):
+        decided = len(ladder.kinds) > 0
+        for s in range(len(ladder.kinds)):
+            line = m if ladder.kinds[s] <= LAST_STICKY else 0
+            decided = decided and ladder.rungs[s, line] == ladder.levels.shape[1]
+        if decided:
+            seen.open[m] = 0
 
 
 @kernel
@@ -148,10 +151,7 @@ def weakest(ladder: Ladder, seen: Seen, s: int, line: int, first: int, last: int
             i = turn_of(step, rival)
             evidence = seen.pairs[m, i]
             if level < evidence < np.inf:
-                ratio, size = seen.sd[m, i] / seen.sd[m, b], seen.pairs.size
-                evidence = score(
-                    ladder.kinds[s], evidence, seen.counts[m, b], seen.counts[m, i], ratio, pulls, size, level
-                )
+                evidence = score(ladder.kinds[s], seen, m, i, pulls, level)
             least = min(least, evidence)
             if least <= level:
                 ladder.blocks[s, line, 0], ladder.blocks[s, line, 1], ladder.blocks[s, line, 2] = m, b, i

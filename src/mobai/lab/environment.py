@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 import numpy as np
 
@@ -34,11 +35,46 @@ class Noise:
         return self._rng.standard_normal((ROWS, self._objectives))
 
 
+class Rewards:
+    """The rewards of an instance by arm and pull: its means, and noise in the shape of each objective's family.
+
+    Gaussian noise for Gaussian, sub-Gaussian and unknown-variance objectives; coins for Bernoulli ones. A bounded
+    reward is at one of the ends of its range, with the probability that gives the stated sd, else at its mean.
+    """
+
+    def __init__(self, instance: Instance, seed: int, trial: int) -> None:
+        self._instance, self._noise = instance, Noise(instance, seed, trial)
+        ranges = (objective.family.range for objective in instance.objectives)
+        self._ranged = [m for m, (low, high) in enumerate(ranges) if high - low < math.inf]
+
+    def block(self, arm: int, index: int) -> FloatArray:
+        """Give the rewards of an arm's pulls from ``64 index`` on, in the objectives' own units. Shape (64, M)."""
+        noise = self._noise.block(arm, index)
+        rewards: FloatArray = self._instance.means[arm] + self._instance.sd[arm] * noise
+        for m in self._ranged:
+            rewards[:, m] = self._within_range(arm, m, noise[:, m])
+        return rewards
+
+    def _within_range(self, arm: int, m: int, noise: FloatArray) -> FloatArray:
+        from scipy.special import ndtri
+
+        low, high = self._instance.objectives[m].family.range
+        mean, sd = self._instance.means[arm, m], self._instance.sd[arm, m]
+        extreme = min(sd**2 / ((mean - low) * (high - mean)), 1.0)
+        top = extreme * (mean - low) / (high - low)
+        # Ties between the two quantiles belong to the upper end: then there is no middle.
+        at_top, at_bottom = noise >= -ndtri(top), noise < ndtri(extreme - top)
+        if extreme == 1.0:
+            at_bottom = ~at_top
+        rewards: FloatArray = np.where(at_top, high, np.where(at_bottom, low, mean))
+        return rewards
+
+
 class Environment:
-    """Gaussian rewards around an instance's means, independent across pulls, arms and objectives."""
+    """Rewards around an instance's means, independent across pulls, arms and objectives."""
 
     def __init__(self, instance: Instance, seed: int = 0, trial: int = 0) -> None:
-        self._instance, self._noise = instance, Noise(instance, seed, trial)
+        self._rewards = Rewards(instance, seed, trial)
         self._pulls = [0] * instance.shape[0]
         self._blocks: dict[int, FloatArray] = {}
 
@@ -46,9 +82,9 @@ class Environment:
         """Give one reward per objective, in the objectives' own directions and units."""
         index, row = divmod(self._pulls[arm], ROWS)
         if row == 0:
-            self._blocks[arm] = self._noise.block(arm, index)
+            self._blocks[arm] = self._rewards.block(arm, index)
         self._pulls[arm] += 1
-        rewards: FloatArray = self._instance.means[arm] + self._instance.sd[arm] * self._blocks[arm][row]
+        rewards: FloatArray = self._blocks[arm][row]
         return rewards
 
 

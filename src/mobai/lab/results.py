@@ -47,14 +47,14 @@ class Rows(NamedTuple):
         decided, answers = trajectory.decided.transpose(0, 2, 1), trajectory.answers.transpose(0, 2, 1)
         stopped: Flags = np.asarray((decided >= 0).all(axis=2))
         given = np.where(answers >= 0, answers, trajectory.leaders)
-        right = instance.gaps[given, np.arange(instance.shape[1])] == 0
+        right: Flags = np.asarray(instance.right_arms[given, np.arange(instance.shape[1])])
         return cls(
             rule=rule,
             trial=trial,
             length=trajectory.pulls,
             pulls=np.where(stopped, decided.max(axis=2), trajectory.pulls),
             stopped=stopped,
-            correct=right.all(axis=2),
+            correct=np.asarray(right.all(axis=2)),
             decided=decided,
             answers=answers,
             arm_pulls=trajectory.asked,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.kernels.trial import Ladder, World
-from mobai.lab.environment import ROWS, Environment, Noise
+from mobai.lab.environment import ROWS, Environment, Rewards
 from mobai.lab.seeds import stream
 from mobai.policy import Policy
 from mobai.problem import FloatArray, Instance, IntArray, Tally
@@ -34,8 +34,8 @@ class Trajectory:
         The pull and the arm of every decision, by stopping rule, objective and level; -1 where there is none.
     asked
         How often each arm had been pulled when a stopping rule stopped at a level, or at the end. By rule, level, arm.
-    leaders
-        The empirical best arms at the end.
+    leaders, means
+        The empirical best arms and the (oriented) empirical means at the end. Shapes (M,) and (K, M).
     pulls
         How long the trajectory is.
     """
@@ -44,11 +44,16 @@ class Trajectory:
     answers: IntArray
     asked: IntArray
     leaders: IntArray
+    means: FloatArray
     pulls: int
 
 
 class Setting(NamedTuple):
-    """What determines a trajectory: an instance, a sampling rule and who reads it, at which log(1/delta), ascending."""
+    """What determines a trajectory: an instance, a sampling rule and who reads it, at which log(1/delta), ascending.
+
+    With ``focus``, sampling works only for objectives that are not decided yet: by the first stopping rule, at the only
+    level.
+    """
 
     instance: Instance
     rule: SamplingRule
@@ -57,6 +62,7 @@ class Setting(NamedTuple):
     seed: int = 0
     trial: int = 0
     max_pulls: int = 10_000_000
+    focus: bool = False
 
 
 def run_trajectory(setting: Setting) -> Trajectory:
@@ -77,11 +83,11 @@ def coins(seed: int, trial: int) -> np.random.Generator:
 
 def run_compiled(setting: Setting, rule: CompiledRule) -> Trajectory:
     """Run all pulls after the opening in compiled code, coming back only for more random numbers."""
-    instance, _, stoppings, levels, seed, trial, max_pulls = setting
-    noise, rng = Noise(instance, seed, trial), coins(seed, trial)
-    world, blocks = _new_world(instance, noise), np.zeros(instance.shape[0], np.int64)
+    instance, _, stoppings, levels, seed, trial, max_pulls, focus = setting
+    rewards, rng = Rewards(instance, seed, trial), coins(seed, trial)
+    world, blocks = _new_world(instance, rewards), np.zeros(instance.shape[0], np.int64)
     seen, memory = rule.see(instance.problem, _open(instance, world)), rule.init(instance.problem)
-    ladder = _new_ladder(instance, stoppings, levels)
+    ladder = _new_ladder(instance, stoppings, levels, focus)
     pulls, tosses = instance.shape[0], rng.random(_AT_A_TIME)
     while True:
         rule.play(memory, Game(seen, world, ladder, tosses, min(len(tosses), max_pulls - pulls)))
@@ -92,19 +98,20 @@ def run_compiled(setting: Setting, rule: CompiledRule) -> Trajectory:
         pulls = now
         for arm in np.flatnonzero(world.used == ROWS).tolist():
             blocks[arm] += 1
-            world.noise[arm], world.used[arm] = noise.block(arm, int(blocks[arm])), 0
+            world.rewards[arm], world.used[arm] = rewards.block(arm, int(blocks[arm])) * instance.problem.signs, 0
     # The last pull may have used up its block, and is looked at now.
     rule.play(memory, Game(seen, world, ladder, tosses, 0))
     for s, finished in enumerate(ladder.finished.tolist()):
         ladder.asked[s, finished:] = seen.asked
-    return Trajectory(ladder.decided, ladder.answers, ladder.asked, seen.leaders, now)
+    return Trajectory(ladder.decided, ladder.answers, ladder.asked, seen.leaders, seen.means.T.copy(), now)
 
 
 def run_stepwise(setting: Setting) -> Trajectory:
     """Ask and tell pull by pull, as a live experiment does."""
-    instance, rule, stoppings, levels, seed, trial, max_pulls = setting
+    instance, rule, stoppings, levels, seed, trial, max_pulls, focus = setting
     problem = instance.problem
-    session = Policy(rule, stoppings[0]).start(problem, coins(seed, trial))
+    near = levels[0] if focus else None
+    session = Policy(rule, stoppings[0]).start(problem, coins(seed, trial), focus=near)
     world, watches = Environment(instance, seed, trial), [stopping.start(problem) for stopping in stoppings]
     shape = (len(stoppings), problem.shape[1], len(levels))
     decided, answers = np.full(shape, -1), np.full(shape, -1)
@@ -121,7 +128,7 @@ def run_stepwise(setting: Setting) -> Trajectory:
     for s, watch in enumerate(watches):
         for d in open_levels[s]:
             _note(watch, levels, d, decided[s], answers[s])
-    return Trajectory(decided, answers, asked, watches[0].leaders, session.tally.told)
+    return Trajectory(decided, answers, asked, watches[0].leaders, session.tally.means, session.tally.told)
 
 
 def _note(watch: Watch, levels: Sequence[float], d: int, decided: IntArray, answers: IntArray) -> bool:
@@ -133,11 +140,10 @@ def _note(watch: Watch, levels: Sequence[float], d: int, decided: IntArray, answ
     return None not in decisions
 
 
-def _new_world(instance: Instance, noise: Noise) -> World:
+def _new_world(instance: Instance, rewards: Rewards) -> World:
     arms = instance.shape[0]
-    swing = np.array((instance.sd * instance.problem.signs).T, order="C")
-    first = np.array([noise.block(arm, 0) for arm in range(arms)])
-    return World(np.array(instance.oriented_means.T, order="C"), swing, first, np.zeros(arms, np.int64))
+    first = np.array([rewards.block(arm, 0) for arm in range(arms)]) * instance.problem.signs
+    return World(first, np.zeros(arms, np.int64))
 
 
 def _open(instance: Instance, world: World) -> Tally:
@@ -145,12 +151,12 @@ def _open(instance: Instance, world: World) -> Tally:
     tally = Tally(instance.problem)
     for arm in range(instance.shape[0]):
         tally.ask(arm)
-        tally.tell(arm, world.means[:, arm] + world.swing[:, arm] * world.noise[arm, 0])
+        tally.tell(arm, world.rewards[arm, 0])
     world.used[:] = 1
     return tally
 
 
-def _new_ladder(instance: Instance, stoppings: Sequence[StoppingRule], levels: Sequence[float]) -> Ladder:
+def _new_ladder(instance: Instance, stoppings: Sequence[StoppingRule], levels: Sequence[float], focus: bool) -> Ladder:
     rules, (arms, objectives), rungs = len(stoppings), instance.shape, len(levels)
     kinds = [find_threshold(stopping.threshold).kind if isinstance(stopping, GLR) else 0 for stopping in stoppings]
     heights: FloatArray = np.array([[stopping.level(instance.problem, x) for x in levels] for stopping in stoppings])
@@ -163,4 +169,5 @@ def _new_ladder(instance: Instance, stoppings: Sequence[StoppingRule], levels: S
         answers=np.full((rules, objectives, rungs), -1),
         finished=np.zeros(rules, np.int64),
         asked=np.zeros((rules, rungs, arms), np.int64),
+        focus=focus,
     )

@@ -24,6 +24,7 @@ import numpy as np
 from mobai.errors import InputError
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
+from mobai.problem.problem import Problem
 
 _NAME_COLUMN = ("arm", "arms", "name", "")
 
@@ -95,7 +96,7 @@ def _assemble(table: np.ndarray[Any, Any], arms: list[str] | None, columns: list
     noisy = [c for c in columns if c.startswith("sd(") and c.endswith(")")]
     objectives = [Objective.parse(c) for c in columns if c not in noisy]
     means = table[:, [j for j, c in enumerate(columns) if c not in noisy]]
-    sd = np.ones_like(means)
+    sd = Problem(means.shape[0], objectives).sd.copy()
     names = [objective.name for objective in objectives]
     for column in noisy:
         if column[3:-1] not in names:
@@ -143,7 +144,7 @@ def _read_json(text: str) -> Instance:
     for key in ("arms", "objectives"):
         if not _is_list_of_strings(data.get(key, [])):
             raise InputError(f"{key} must be a list of names")
-    return Instance(data["means"], data.get("sd", 1.0), data.get("arms"), data.get("objectives"))
+    return Instance(data["means"], data.get("sd"), data.get("arms"), data.get("objectives"))
 
 
 def _is_list_of_strings(value: object) -> bool:
@@ -151,12 +152,11 @@ def _is_list_of_strings(value: object) -> bool:
 
 
 def _csv_rows(instance: Instance) -> list[list[str]]:
-    noisy = bool((instance.sd != 1.0).any())
+    default = Instance(instance.means, None, instance.arms, instance.objectives).sd
+    stated = (instance.sd != default).any(axis=0)
     header = ["arm", *map(str, instance.objectives)]
-    table = instance.means
-    if noisy:
-        header += [f"sd({name})" for name in instance.problem.objective_names]
-        table = np.hstack([table, instance.sd])
+    header += [f"sd({name})" for name, needed in zip(instance.problem.objective_names, stated, strict=True) if needed]
+    table = np.hstack([instance.means, instance.sd[:, stated]])
     rows = zip(instance.arms, table.tolist(), strict=True)
     return [header] + [[arm, *map(repr, row)] for arm, row in rows]
 

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError, TieError
+from mobai.problem.family import Bernoulli, Bounded
 from mobai.problem.objective import Objective
-from mobai.problem.problem import FloatArray, IntArray, Problem, frozen, numbers
+from mobai.problem.problem import FloatArray, IntArray, Problem, frozen, noise_table, numbers
 
 
 class Instance:
@@ -22,7 +23,8 @@ class Instance:
     means
         The true means, a K x M table.
     sd
-        The standard deviation of the rewards: one number, M numbers or a K x M table.
+        The standard deviation of the rewards: one number, M numbers or a K x M table. Left out (or NaN) it is 1; that
+        of the mean for Bernoulli objectives, and the largest possible one for bounded objectives.
     arms, objectives
         Names; objectives may carry a direction (``"latency:min"`` or an :class:`Objective`).
 
@@ -39,7 +41,7 @@ class Instance:
     def __init__(
         self,
         means: npt.ArrayLike,
-        sd: npt.ArrayLike = 1.0,
+        sd: npt.ArrayLike | None = None,
         arms: Sequence[str] | None = None,
         objectives: Sequence[Objective | str] | None = None,
     ) -> None:
@@ -55,6 +57,7 @@ class Instance:
                 f"but there are {self.problem.shape[0]} arms and {self.problem.shape[1]} objectives"
             )
         self.means = frozen(table)
+        self.sd = frozen(_true_noise(self.problem, table, sd))
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -65,11 +68,6 @@ class Instance:
     def objectives(self) -> tuple[Objective, ...]:
         """The objectives with their directions."""
         return self.problem.objectives
-
-    @property
-    def sd(self) -> FloatArray:
-        """The standard deviations, always K x M."""
-        return self.problem.sd
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -93,6 +91,12 @@ class Instance:
         return frozen(self.oriented_means.max(axis=0) - self.oriented_means)
 
     @cached_property
+    def right_arms(self) -> npt.NDArray[np.bool_]:
+        """Which arms are right answers, per objective: those within eps of the best. Shape (K, M)."""
+        right: npt.NDArray[np.bool_] = self.gaps <= self.problem.eps * (1 + 1e-9)
+        return right
+
+    @cached_property
     def pareto_arms(self) -> IntArray:
         """The arms that beat every other arm in at least one objective (the paper's definition).
 
@@ -106,14 +110,14 @@ class Instance:
         return np.flatnonzero(beats_some)
 
     def check_unique_best(self) -> None:
-        """Raise :class:`TieError` naming the first objective whose best mean is shared."""
-        tied = (self.gaps == 0).sum(axis=0) > 1
+        """Raise :class:`TieError` naming the first objective whose best mean is shared, unless its eps allows it."""
+        tied = ((self.gaps == 0).sum(axis=0) > 1) & (self.problem.eps == 0)
         if tied.any():
             m = int(tied.argmax())
             names = ", ".join(repr(self.arms[i]) for i in np.flatnonzero(self.gaps[:, m] == 0))
             raise TieError(
                 f"objective {self.objectives[m].name!r} has no single best arm: {names} are tied, "
-                "and no number of samples can separate them"
+                "and no number of samples can separate them (say with eps which differences do not matter)"
             )
 
     @classmethod
@@ -133,10 +137,43 @@ class Instance:
         """Two instances are equal when their problems and means are."""
         if not isinstance(other, Instance):
             return NotImplemented
-        return self.problem == other.problem and np.array_equal(self.means, other.means)
+        same_truth = np.array_equal(self.means, other.means) and np.array_equal(self.sd, other.sd)
+        return self.problem == other.problem and same_truth
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         """Say the size and what is being looked for."""
         return f"Instance({len(self.arms)} arms, objectives={[str(o) for o in self.objectives]})"
+
+
+def _true_noise(problem: Problem, means: FloatArray, sd: npt.ArrayLike | None) -> FloatArray:
+    """Give the standard deviation of every reward: stated, or what the family makes of the mean."""
+    table = noise_table(sd, problem.shape)
+    if np.ndim(sd if sd is not None else 0) == 0:
+        # One number for all counts only where it can be chosen.
+        own = [isinstance(objective.family, Bernoulli) for objective in problem.objectives]
+        table[:, own] = np.nan
+    for m, objective in enumerate(problem.objectives):
+        column, known = table[:, m], problem.sd[:, m]
+        if not np.isnan(known).any():
+            column[:] = known
+        elif isinstance(objective.family, Bernoulli | Bounded):
+            column[:] = _noise_within(objective, means[:, m], column)
+        else:
+            column[np.isnan(column)] = 1.0
+    return table
+
+
+def _noise_within(objective: Objective, means: FloatArray, stated: FloatArray) -> FloatArray:
+    """Give the standard deviation of rewards in a range: at most that of two points at its ends."""
+    low, high = objective.family.range
+    if not ((means > low) & (means < high)).all():
+        raise InputError(f"means of objective {objective.name!r} must lie between {low:g} and {high:g}, both excluded")
+    largest: FloatArray = np.sqrt((means - low) * (high - means))
+    given = np.where(np.isnan(stated), largest, stated)
+    exactly = isinstance(objective.family, Bernoulli)
+    if (given > largest * (1 + 1e-9)).any() or (exactly and (given < largest * (1 - 1e-9)).any()):
+        what = "is that of its means; leave it out" if exactly else "is too large for rewards within their range"
+        raise InputError(f"sd of objective {objective.name!r} {what}")
+    return np.minimum(given, largest)

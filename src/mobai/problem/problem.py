@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
+from mobai.problem.family import Gaussian, SubGaussian
 from mobai.problem.objective import Objective, is_name
 
 FloatArray = npt.NDArray[np.float64]
@@ -22,6 +25,8 @@ _SD_RANGE = (1e-50, 1e50)
 class Problem:
     """The arms, the objectives and the known noise: everything but the means.
 
+    ``sd`` is a K x M table, NaN in objectives whose family does not know it.
+
     Parameters
     ----------
     arms
@@ -30,6 +35,7 @@ class Problem:
         :class:`Objective` values, names (``"clicks"``, ``"latency:min"``), or just how many there are.
     sd
         The known standard deviation of the rewards: one number, one per objective, or one per arm and objective.
+        It counts for Gaussian and sub-Gaussian objectives that do not state their own; 1 if left out. NaN for others.
 
     Examples
     --------
@@ -45,12 +51,13 @@ class Problem:
         self,
         arms: Sequence[str] | int,
         objectives: Sequence[Objective | str] | int,
-        sd: npt.ArrayLike = 1.0,
+        sd: npt.ArrayLike | None = None,
     ) -> None:
         self.arms = _arm_names(arms)
         self.objectives = _objectives(objectives)
-        self.sd = _noise(sd, self.shape)
+        self.sd = _known_noise(sd, self.shape, self.objectives)
         self.signs = frozen(np.array([objective.sign for objective in self.objectives]))
+        self.eps = frozen(np.array([objective.eps for objective in self.objectives]))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,12 +75,39 @@ class Problem:
             raise InputError(f"arm must be an integer from 0 to {len(self.arms) - 1}, not {arm!r}")
         return int(arm)
 
+    def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float]) -> FloatArray:
+        """Give one reward per objective, NaN for missing ones, or say which one is not acceptable."""
+        values = self._from_names(rewards) if isinstance(rewards, Mapping) else _table(rewards, "rewards")
+        if values.shape != self.signs.shape:
+            raise InputError(
+                f"rewards must be {len(self.objectives)} numbers, one per objective, not of shape {values.shape}"
+            )
+        for objective, value in zip(self.objectives, values.tolist(), strict=True):
+            if math.isnan(value):
+                continue
+            if not abs(value) <= _LARGEST:
+                raise InputError(
+                    f"rewards: {objective.name!r} must be finite, at most {_LARGEST:g} in size, not {value!r}"
+                )
+            if not objective.family.accepts(value):
+                raise InputError(f"rewards: {objective.name!r} is {objective.family}, which {value!r} is not")
+        return values
+
+    def _from_names(self, rewards: Mapping[str, float]) -> FloatArray:
+        names = self.objective_names
+        for name, value in rewards.items():
+            if name not in names:
+                raise InputError(f"rewards: {name!r} is no objective; they are {', '.join(names)}")
+            if value is not None and not isinstance(value, Real | np.bool_):
+                raise InputError(f"rewards: {name!r} must be a number, not {value!r}")
+        return _table([np.nan if rewards.get(name) is None else rewards[name] for name in names], "rewards")
+
     def __eq__(self, other: object) -> bool:
         """Two problems are equal when everything known about them is."""
         if not isinstance(other, Problem):
             return NotImplemented
         same_names = (self.arms, self.objectives) == (other.arms, other.objectives)
-        return same_names and np.array_equal(self.sd, other.sd)
+        return same_names and np.array_equal(self.sd, other.sd, equal_nan=True)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -91,15 +125,20 @@ def frozen(array: FloatArray) -> FloatArray:
 
 def numbers(value: npt.ArrayLike, name: str) -> FloatArray:
     """Convert to floats or say which argument is not made of finite numbers (of a size whose squares are finite)."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} must be numbers in a rectangular table") from None
+    array = _table(value, name)
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite numbers: found NaN or infinity")
     if (np.abs(array) > _LARGEST).any():
         raise InputError(f"{name} must be between -{_LARGEST:g} and {_LARGEST:g}")
     return array
+
+
+def _table(value: Any, name: str) -> FloatArray:
+    """Convert to floats, or say which argument cannot be."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} must be numbers in a rectangular table") from None
 
 
 def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
@@ -137,13 +176,34 @@ def _check_distinct(names: tuple[str, ...], what: str) -> None:
         raise InputError(f"{what}: names must be distinct, found {repeated[0]!r} more than once")
 
 
-def _noise(sd: npt.ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    array = numbers(sd, "sd")
+def noise_table(sd: npt.ArrayLike | None, shape: tuple[int, int]) -> FloatArray:
+    """Check standard deviations and spread them over a K x M table; NaN where none is stated."""
+    if sd is None:
+        return np.full(shape, np.nan)
+    array = _table(sd, "sd")
     if array.shape not in ((), (shape[1],), shape):
         raise InputError(
             f"sd must be one number, {shape[1]} numbers (one per objective) or a {shape[0]} x {shape[1]} table, "
             f"not of shape {array.shape}"
         )
-    if not ((array >= _SD_RANGE[0]) & (array <= _SD_RANGE[1])).all():
+    if not (np.isnan(array) | ((array >= _SD_RANGE[0]) & (array <= _SD_RANGE[1]))).all():
         raise InputError(f"sd must be positive, between {_SD_RANGE[0]:g} and {_SD_RANGE[1]:g}")
-    return frozen(np.broadcast_to(array, shape))
+    return np.array(np.broadcast_to(array, shape))
+
+
+def _known_noise(sd: npt.ArrayLike | None, shape: tuple[int, int], objectives: tuple[Objective, ...]) -> FloatArray:
+    """Fill in what the families state and blank what they leave open."""
+    table = noise_table(sd, shape)
+    for m, objective in enumerate(objectives):
+        column, stated = table[:, m], objective.family.scale
+        if not isinstance(objective.family, Gaussian | SubGaussian):
+            column[:] = np.nan
+        elif stated is None and sd is None:
+            column[:] = 1.0
+        elif stated is None:
+            numbers(column, f"sd of objective {objective.name!r}")
+        elif not (np.isnan(column) | np.isclose(column, stated, rtol=1e-12, atol=0)).all():
+            raise InputError(f"sd: objective {objective.name!r} states {stated:g} itself; leave its sd out")
+        else:
+            column[:] = stated
+    return frozen(table)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from mobai.problem.problem import FloatArray, IntArray, Problem
 
 
 class Tally:
-    """Counts and sums per arm and objective: everything a rule may look at.
+    """Counts, sums and scatter per arm and objective: everything a rule may look at.
 
     Rewards are *oriented*: minimised objectives are negated at the border, so that more is better here.
 
@@ -16,18 +17,27 @@ class Tally:
     ----------
     asked
         How often each arm was handed out, answered or not. Tracking reads this. Shape (K,).
+    answered
+        How many of these have been answered, with one reward or with all. Shape (K,).
     pulls
         How many rewards each arm has returned, per objective. Estimates read this. Shape (K, M).
     sums
         The sum of those rewards. Shape (K, M).
+    scatter
+        The sum of their squared distances from their mean. Shape (K, M).
+    open
+        Objectives that sampling should still work for. Shape (M,).
     told
         How many pulls have been answered.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.asked: IntArray = np.zeros(problem.shape[0], dtype=np.intp)
+        self.answered: IntArray = np.zeros(problem.shape[0], dtype=np.intp)
         self.pulls: IntArray = np.zeros(problem.shape, dtype=np.intp)
         self.sums: FloatArray = np.zeros(problem.shape)
+        self.scatter: FloatArray = np.zeros(problem.shape)
+        self.open: npt.NDArray[np.bool_] = np.ones(problem.shape[1], dtype=np.bool_)
         self.told = 0
 
     @property
@@ -43,12 +53,26 @@ class Tally:
         """Whether every arm has answered in every objective."""
         return bool(self.pulls.min() > 0)
 
+    @property
+    def expected(self) -> FloatArray:
+        """The rewards there will be when open asks have been answered in full. Shape (K, M)."""
+        waiting: IntArray = self.asked - self.answered
+        return np.asarray(self.pulls + waiting[:, None], dtype=np.float64)
+
     def ask(self, arm: int) -> None:
         """Count an arm as handed out."""
         self.asked[arm] += 1
 
     def tell(self, arm: int, rewards: FloatArray) -> None:
-        """Add the oriented rewards of one pull."""
-        self.pulls[arm] += 1
-        self.sums[arm] += rewards
+        """Add the oriented rewards of one pull; NaN where one is missing."""
+        there = ~np.isnan(rewards)
+        before = self.sums[arm] / np.maximum(self.pulls[arm], 1)
+        before = np.where(self.pulls[arm] > 0, before, rewards)
+        self.pulls[arm] += there
+        self.sums[arm] = np.where(there, self.sums[arm] + rewards, self.sums[arm])
+        # Welford's update: no difference of large numbers.
+        after = self.sums[arm] / np.maximum(self.pulls[arm], 1)
+        apart = (rewards - before) * (rewards - after)
+        self.scatter[arm] = np.where(there, self.scatter[arm] + apart, self.scatter[arm])
+        self.answered[arm] += 1
         self.told += 1

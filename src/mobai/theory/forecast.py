@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mobai.problem import FloatArray, Instance
-from mobai.theory.glr import pair_statistics
+from mobai.theory.glr import see
 from mobai.theory.thresholds import find_threshold, pair_scores
 
 
@@ -16,8 +16,8 @@ def forecast_samples(
 ) -> float:
     """Give the total number of samples at which every pair of a noise-free experiment exceeds its threshold.
 
-    Arms are sampled in the proportions of ``weights``, each at least once, and every mean is seen exactly. Real runs
-    also pay for estimating the means and for stopping at the last objective; see docs/planning.md for how much.
+    Arms are sampled in the proportions of ``weights``, each at least once; means and variances are seen exactly. Real
+    runs also pay for estimating them and for stopping at the last objective; see docs/planning.md for how much.
     """
     rule = find_threshold(threshold)
     level = rule.level(log_inv_delta, *instance.shape)
@@ -27,9 +27,8 @@ def forecast_samples(
 
     def enough(total: float) -> bool:
         pulls = np.broadcast_to(counts(total)[:, None], instance.shape)
-        statistic = pair_statistics(instance.oriented_means, pulls, instance.sd)
-        score = pair_scores(rule, statistic, pulls, instance.sd, math.ceil(pulls[:, 0].sum()))
-        return bool(score.min() > level)
+        seen = see(instance.problem, instance.oriented_means, pulls, pulls * instance.sd**2)
+        return bool(pair_scores(rule, seen, math.ceil(pulls[:, 0].sum())).min() > level)
 
     high = float(instance.shape[0])
     while not enough(high):

@@ -9,8 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
-from mobai.kernels.trial import Seen
-from mobai.problem import FloatArray, IntArray, Problem, Tally
+from mobai.kernels.evidence import renew
+from mobai.kernels.seen import NORMAL, STUDENT, UNIT, Rewards, Seen
+from mobai.problem import (
+    Bernoulli,
+    Bounded,
+    Family,
+    FloatArray,
+    Gaussian,
+    IntArray,
+    Problem,
+    SubGaussian,
+    Tally,
+    UnknownVariance,
+)
 from mobai.problem.problem import numbers
 
 
@@ -23,8 +35,8 @@ class GLRStatistic:
     leaders
         The empirical best arm of every objective, the first of them in a tie. Shape (M,).
     pairs
-        ``Z_mi = Dhat^2 / (2 (sd_b^2/N_b + sd_i^2/N_i))``; infinite for the leader itself, zero as long as one of
-        the two arms has no reward. Shape (K, M).
+        ``Z_mi = Dhat^2 / (2 (sd_b^2/N_b + sd_i^2/N_i))`` for Gaussian rewards of known noise; infinite for the leader
+        itself, zero as long as one of the two arms has no reward. Shape (K, M).
     """
 
     leaders: IntArray
@@ -73,42 +85,82 @@ def glr_statistic(means: npt.ArrayLike, pulls: npt.ArrayLike, sd: npt.ArrayLike 
 
 
 def tally_statistic(problem: Problem, tally: Tally) -> GLRStatistic:
-    """Compute the statistic from what an experiment has seen so far."""
-    return pair_statistics(tally.means, tally.pulls, problem.sd)
+    """Compute the statistic from what an experiment has seen so far, in the families of its objectives."""
+    seen = lay_out(problem, tally, tally.pulls)
+    return GLRStatistic(seen.leaders, seen.pairs.T)
 
 
 def pair_statistics(means: FloatArray, pulls: npt.NDArray[np.number], sd: FloatArray) -> GLRStatistic:
-    """Compute the statistic from checked arrays of one shape (K, M); untried arms have mean minus infinity."""
+    """Compute the statistic of Gaussian rewards from checked arrays of one shape (K, M)."""
     leaders: IntArray = means.argmax(axis=0)
     best = (leaders, np.arange(means.shape[1]))
     variance = sd**2 / np.maximum(pulls, 1)
-    tops = means[best]
-    if pulls.min() > 0:
-        gaps = tops - means
-    else:
-        # Without a reward of both arms the gap counts as none.
-        seen = (pulls > 0) & (pulls[best] > 0)
-        gaps = np.subtract(tops, means, out=np.zeros_like(means), where=seen)
+    # Without a reward of both arms the gap counts as none.
+    seen = (pulls > 0) & (pulls[best] > 0)
+    gaps = np.subtract(means[best], means, out=np.zeros_like(means), where=seen)
     z: FloatArray = gaps**2 / (2 * (variance + variance[best]))
     z[best] = np.inf
     return GLRStatistic(leaders, z)
 
 
-def lay_out(problem: Problem, asked: IntArray, counts: IntArray, tally: Tally) -> Seen:
-    """Give what was seen, objective by arm; every arm must have answered."""
-    behind = np.broadcast_to(counts, problem.shape)
-    means = tally.means
-    statistic = pair_statistics(means, behind, problem.sd)
-    return Seen(
-        asked=np.array(asked, np.int64),
-        counts=_turned(behind),
-        sums=_turned(tally.sums),
+def lay_out(problem: Problem, tally: Tally, counts: npt.NDArray[np.number]) -> Seen:
+    """Give what was seen, objective by arm. ``counts`` are the rewards behind the means, perhaps with some to come."""
+    scatter = tally.scatter
+    if counts is not tally.pulls:
+        scatter = scatter * np.asarray(counts / np.maximum(tally.pulls, 1), np.float64)
+    wanted = tally.open if tally.open.any() else np.ones_like(tally.open)
+    return see(problem, tally.means, counts, scatter, asked=tally.asked, sums=tally.sums, wanted=wanted)
+
+
+def see(
+    problem: Problem,
+    means: FloatArray,
+    counts: npt.NDArray[np.number],
+    scatter: FloatArray,
+    *,
+    asked: IntArray | None = None,
+    sums: FloatArray | None = None,
+    wanted: npt.NDArray[np.bool_] | None = None,
+) -> Seen:
+    """Lay tables of arms by objectives out for the kernels, and find leaders and statistics."""
+    arms, objectives = problem.shape
+    empty = np.empty((objectives, arms))
+    seen = Seen(
+        rewards=_rewards(problem),
+        asked=np.zeros(arms, np.int64) if asked is None else np.array(asked, np.int64),
+        counts=_turned(counts),
+        sums=empty.copy() if sums is None else _turned(sums),
         means=_turned(means),
+        scatter=_turned(scatter),
         sd=_turned(problem.sd),
-        spread=_turned(problem.sd**2 / behind),
-        leaders=statistic.leaders,
-        pairs=_turned(statistic.pairs),
+        spread=empty.copy(),
+        leaders=np.empty(objectives, np.int64),
+        pairs=empty,
+        open=np.ones(objectives, np.int64) if wanted is None else np.array(wanted, np.int64),
     )
+    renew(seen)
+    return seen
+
+
+_MODELS: dict[type[Family], int] = {
+    Gaussian: NORMAL,
+    SubGaussian: NORMAL,
+    UnknownVariance: STUDENT,
+    Bernoulli: UNIT,
+    Bounded: UNIT,
+}
+
+
+def _rewards(problem: Problem) -> Rewards:
+    """Describe the objectives to the kernels; ranges are oriented as the rewards are."""
+    models, lows, widths = [], [], []
+    for objective in problem.objectives:
+        low, high = objective.family.range
+        bounded = np.isfinite(high - low)
+        models.append(_MODELS[type(objective.family)])
+        lows.append((low if objective.sign > 0 else -high) if bounded else 0.0)
+        widths.append(high - low if bounded else 1.0)
+    return Rewards(np.array(models, np.int64), np.array(lows), np.array(widths), np.array(problem.eps))
 
 
 def _turned(table: npt.NDArray[Any]) -> FloatArray:

@@ -9,7 +9,7 @@ Every threshold here separates what the data say from what the user asks for: an
 sampling rule never sees delta, so one trajectory's scores answer every delta. ``needed`` inverts the score: the Z that
 just reaches a level.
 
-What is proven, and where: docs/thresholds.md.
+What is proven, and where: docs/guarantee.md and docs/thresholds.md.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from numbers import Real
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.kernels import evidence as kernels
-from mobai.problem import FloatArray
+from mobai.kernels.seen import Seen
+from mobai.problem import FloatArray, Gaussian, Problem
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.glr import GLRStatistic
 
 
 class Threshold(Protocol):
@@ -35,6 +34,7 @@ class Threshold(Protocol):
     kind: int
     certified: bool
     sticky: bool
+    gaussian_only: bool
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
         """Evidence demanded at this delta."""
@@ -45,17 +45,13 @@ class Threshold(Protocol):
         ...
 
 
-def pair_scores(
-    rule: Threshold, statistic: GLRStatistic, counts: npt.NDArray[np.number], sd: FloatArray, pulls: int
-) -> FloatArray:
-    """Give the evidence of every pair; infinite for the leader itself. Shape (K, M).
+def pair_scores(rule: Threshold, seen: Seen, pulls: int) -> FloatArray:
+    """Give the evidence of every pair, ``pulls`` being all pulls answered so far; infinite for the leader itself.
 
-    ``counts`` are the rewards behind each mean, ``pulls`` all pulls answered so far.
+    Shape (K, M).
     """
-    pairs, noise = np.array(statistic.pairs.T, order="C"), np.array(sd.T, order="C")
-    behind = np.array(counts.T, np.float64, order="C")
-    scores = np.empty_like(pairs)
-    kernels.fill_scores(rule.kind, pairs, behind, noise, statistic.leaders, float(pulls), scores)
+    scores = np.empty_like(seen.pairs)
+    kernels.fill_scores(rule.kind, seen, float(pulls), scores)
     return scores.T
 
 
@@ -73,7 +69,7 @@ class _Penalised:
 class Theory(_Penalised):
     """The paper's proven threshold, ``M K log(t^2 + t) + finv(delta)``: valid, and far too cautious to use."""
 
-    name, kind, certified, sticky = "theory", kernels.THEORY, True, False
+    name, kind, certified, sticky, gaussian_only = "theory", kernels.THEORY, True, False, True
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
         """Give finv(delta): where the survival function of a Gamma(M K) variable equals delta."""
@@ -83,7 +79,7 @@ class Theory(_Penalised):
 class Empirical(_Penalised):
     """The threshold of the paper's simulations, ``log((1 + log t) / delta)``. Its error can exceed delta."""
 
-    name, kind, certified, sticky = "empirical", kernels.EMPIRICAL, False, False
+    name, kind, certified, sticky, gaussian_only = "empirical", kernels.EMPIRICAL, False, False, False
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:  # noqa: ARG002
         """Give log(1/delta): the numbers of arms and objectives are ignored."""
@@ -96,7 +92,7 @@ class KaufmannKoolen(_Penalised):
     The penalty is 2 log(4 + log N) for each of the two arms.
     """
 
-    name, kind, certified, sticky = "kaufmann_koolen", kernels.KAUFMANN_KOOLEN, True, True
+    name, kind, certified, sticky, gaussian_only = "kaufmann_koolen", kernels.KAUFMANN_KOOLEN, True, True, True
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
         """Give 2 C_G(x/2), x = log(M (K - 1) / delta)."""
@@ -104,9 +100,12 @@ class KaufmannKoolen(_Penalised):
 
 
 class Mixture:
-    """The normal-mixture e-process of docs/thresholds.md: proven, and the tightest here. The default everywhere."""
+    """The mixture e-process of each objective's family (docs/guarantee.md): proven, and the tightest here.
 
-    name, kind, certified, sticky = "mixture", kernels.MIXTURE, True, True
+    The default everywhere.
+    """
+
+    name, kind, certified, sticky, gaussian_only = "mixture", kernels.MIXTURE, True, True, False
     widths = np.array(kernels.WIDTHS)
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
@@ -179,6 +178,28 @@ def threshold(
     return rule.needed(
         rule.level(log_inv_delta, arms, objectives), leader_pulls, other_pulls, pulls, (arms, objectives)
     )
+
+
+def reached_level(rule: Threshold, evidence: float, arms: int, objectives: int) -> float:
+    """Invert the level: give the log(1/delta) that so much evidence is enough for, 0 if for none."""
+    low, high = 0.0, max(evidence, 0.0)
+    # Every level is at least log(1/delta).
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if rule.level(middle, arms, objectives) < evidence else (low, middle)
+    return low
+
+
+def check_families(name: str, problem: Problem) -> None:
+    """Refuse a threshold that is proven for Gaussian rewards of known noise only, where rewards are others."""
+    others = [o for o in problem.objectives if not isinstance(o.family, Gaussian)]
+    if others:
+        raise InputError(
+            f"{name} is proven for Gaussian rewards of known sd only, and objective {others[0].name!r} is "
+            f"{others[0].family}; use mixture"
+        )
 
 
 def find_threshold(name: str) -> Threshold:

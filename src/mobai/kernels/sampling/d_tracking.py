@@ -8,9 +8,10 @@ import numpy as np
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, fill
-from mobai.kernels.sampling.planning import plan, relative_variance, track
+from mobai.kernels.sampling.planning import has_estimates, plan, relative_variance, track
+from mobai.kernels.seen import Seen
 from mobai.kernels.surrogate import solve_from
-from mobai.kernels.trial import Ladder, Seen, World, climb, draw, least_asked, total
+from mobai.kernels.trial import Ladder, World, climb, draw, least_asked, total
 
 
 @entry
@@ -29,10 +30,13 @@ def play(
 ) -> int:
     """Choose and pull, so often or until everything is decided or a block of noise is used up; gives the last arm."""
     arm, before = -1, total(seen.asked)
-    variance = relative_variance(seen.sd)
+    variance, estimated = np.empty_like(seen.sd), has_estimates(seen)
+    relative_variance(seen, variance)
     for k in range(pulls + 1):
         if climb(ladder, seen, arm, before + k) or k == pulls:
             break
+        if estimated:
+            relative_variance(seen, variance)
         asked = before + k
         if seen.asked[least_asked(seen.asked)] < math.sqrt(asked / len(seen.asked)):
             arm = explore(seen.asked, coins[k])

@@ -6,7 +6,8 @@ import math
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Integers
-from mobai.kernels.trial import Ladder, Seen, World, draw, total
+from mobai.kernels.seen import Seen
+from mobai.kernels.trial import Ladder, World, draw, total
 
 
 @entry

@@ -9,9 +9,10 @@ import numpy as np
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, fill
 from mobai.kernels.game import has_ties
-from mobai.kernels.sampling.planning import plan, relative_variance
+from mobai.kernels.sampling.planning import has_estimates, plan, relative_variance
+from mobai.kernels.seen import Seen
 from mobai.kernels.surrogate import solve_from
-from mobai.kernels.trial import Ladder, Seen, World, climb, draw, total
+from mobai.kernels.trial import Ladder, World, climb, draw, total
 
 # What a pair outside the subdifferential has of the smallest rate in the program: too much to matter.
 OUT_OF_PLAY = 1e6
@@ -30,11 +31,14 @@ def play(
 ) -> int:
     """Choose and pull, so often or until everything is decided or a block of noise is used up; gives the last arm."""
     arm, before = -1, total(seen.asked)
-    variance = relative_variance(seen.sd)
+    variance, estimated = np.empty_like(seen.sd), has_estimates(seen)
+    relative_variance(seen, variance)
     direction = np.empty(len(target))
     for k in range(pulls + 1):
         if climb(ladder, seen, arm, before + k) or k == pulls:
             break
+        if estimated:
+            relative_variance(seen, variance)
         t = before + k + 1
         find_direction(seen, t, variance, target, best, codes, shares, direction)
         for i in range(len(target)):

@@ -6,9 +6,10 @@ import numpy as np
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.sampling.planning import plan, relative_variance
+from mobai.kernels.sampling.planning import CLOSED, has_estimates, plan, relative_variance
+from mobai.kernels.seen import Seen
 from mobai.kernels.surrogate import solve_from
-from mobai.kernels.trial import Ladder, Seen, World, climb, draw, first_largest, total
+from mobai.kernels.trial import Ladder, World, climb, draw, first_largest, total
 
 
 @entry
@@ -27,17 +28,29 @@ def play(
 ) -> int:
     """Choose and pull, so often or until everything is decided or a block of noise is used up; gives the last arm."""
     arm, before = -1, total(seen.asked)
-    variance = relative_variance(seen.sd)
+    variance, estimated = np.empty_like(seen.sd), has_estimates(seen)
+    relative_variance(seen, variance)
     for k in range(pulls + 1):
         if climb(ladder, seen, arm, before + k) or k == pulls:
             break
+        if estimated:
+            relative_variance(seen, variance)
         t = before + k + 1
-        if every or best[0] < 0 or t & (t - 1) == 0:
+        if every or best[0] < 0 or t & (t - 1) == 0 or closed_since(seen, gaps, best):
             plan(seen, gaps, best, codes)
         arm = choose(seen, t - 1, floor, variance, buffer, gaps, best, codes, shares)
         if not draw(world, seen, arm):
             break
     return arm
+
+
+@kernel
+def closed_since(seen: Seen, gaps: Matrix, best: Integers) -> bool:
+    """Whether an objective needs no more samples that did when the gaps were planned with."""
+    found = False
+    for m in range(len(best)):
+        found = found or (not seen.open[m] and gaps[m, 1 if best[m] == 0 else 0] != CLOSED)
+    return found
 
 
 @kernel

@@ -6,21 +6,35 @@ import numpy as np
 
 from mobai.kernels.compiled import kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.trial import Seen, first_largest
+from mobai.kernels.seen import NORMAL, Seen, gap_between
+from mobai.kernels.trial import first_largest
 
 # Beside the largest gap a smaller one than this is a tie.
 LEAST_SHARE_OF_GAP = 1e-60
+# The gap of pairs that need no samples, beside the largest.
+CLOSED = 1e3
+# An estimated variance below this share of the largest is taken for it.
+LEAST_ESTIMATE = 1e-4
 
 
 @kernel
-def relative_variance(sd: Matrix) -> Matrix:
-    """Variances in units of each objective's largest."""
-    variance = np.empty_like(sd)
-    for m in range(sd.shape[0]):
-        largest = largest_in_row(sd, m)
-        for i in range(sd.shape[1]):
-            variance[m, i] = (sd[m, i] / largest) ** 2
-    return variance
+def relative_variance(seen: Seen, variance: Matrix) -> None:
+    """Variances in units of each objective's largest, in place; estimates near zero are not believed."""
+    for m in range(variance.shape[0]):
+        largest = largest_in_row(seen.sd, m)
+        known = seen.rewards.model[m] == NORMAL
+        for i in range(variance.shape[1]):
+            share = seen.sd[m, i] / largest if largest > 0.0 else 1.0
+            variance[m, i] = share * share if known else max(share * share, LEAST_ESTIMATE)
+
+
+@kernel
+def has_estimates(seen: Seen) -> bool:
+    """Whether some objective's noise is estimated, so that it changes from pull to pull."""
+    found = False
+    for m in range(len(seen.leaders)):
+        found = found or seen.rewards.model[m] != NORMAL
+    return found
 
 
 @kernel
@@ -42,10 +56,11 @@ def plan(seen: Seen, gaps: Matrix, best: Integers, codes: Integers) -> float:
     unit, changed = 0.0, False
     for m in range(objectives):
         b, noise = seen.leaders[m], largest_in_row(seen.sd, m)
+        noise = noise if noise > 0.0 else 1.0
         changed = changed or best[m] != b
         best[m] = b
         for i in range(arms):
-            gaps[m, i] = (seen.means[m, b] - seen.means[m, i]) / noise
+            gaps[m, i] = gap_between(seen, m, b, i) / noise if i != b else 0.0
             unit = max(unit, gaps[m, i])
     if changed:
         for row in range(codes.shape[0]):
@@ -56,6 +71,8 @@ def plan(seen: Seen, gaps: Matrix, best: Integers, codes: Integers) -> float:
         for i in range(arms):
             share = gaps[m, i] / unit
             gaps[m, i] = share if share >= LEAST_SHARE_OF_GAP else 0.0
+            if not seen.open[m] and i != best[m]:
+                gaps[m, i] = CLOSED
     return unit
 
 

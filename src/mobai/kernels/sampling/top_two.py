@@ -8,7 +8,10 @@ import numpy as np
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Vector
-from mobai.kernels.trial import Ladder, Seen, World, climb, draw, total
+from mobai.kernels.seen import STUDENT, UNIT, Seen, gap_between, share
+from mobai.kernels.student import student_cost
+from mobai.kernels.trial import Ladder, World, climb, draw, total
+from mobai.kernels.unit import unit_parts
 
 
 @entry
@@ -35,10 +38,28 @@ def choose(seen: Seen, logs: Vector, coin: float) -> int:
     objectives, arms = seen.pairs.shape
     least, m, challenger = np.inf, 0, 1 if seen.leaders[0] == 0 else 0
     for k in range(objectives):
-        for i in range(arms):
-            cost = seen.pairs[k, i] + logs[i]
-            if cost < least:
-                least, m, challenger = cost, k, i
+        if seen.open[k]:
+            for i in range(arms):
+                cost = seen.pairs[k, i] + logs[i]
+                if cost < least:
+                    least, m, challenger = cost, k, i
     leader = seen.leaders[m]
-    doubt = seen.spread[m, leader]
-    return leader if coin * (doubt + seen.spread[m, challenger]) < doubt else challenger
+    own, other = pull_towards(seen, m, leader, challenger)
+    return leader if coin * (own + other) < own else challenger
+
+
+@kernel
+def pull_towards(seen: Seen, m: int, best: int, i: int) -> tuple[float, float]:
+    """What the leader and its challenger contribute to their transport cost, up to a factor.
+
+    Where nothing separates them, and for Gaussian rewards always, that is the variance of their means.
+    """
+    n_b, n_i = seen.counts[m, best], seen.counts[m, i]
+    if seen.rewards.model[m] == STUDENT:
+        gap = gap_between(seen, m, best, i)
+        leaders = student_cost(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i])[1]
+        return leaders, 1.0 - leaders
+    if seen.rewards.model[m] == UNIT and seen.pairs[m, i] > 0.0:
+        own, other = share(seen, m, best), share(seen, m, i)
+        return unit_parts(n_b, own, n_i, other, seen.rewards.eps[m] / seen.rewards.width[m])
+    return seen.spread[m, best], seen.spread[m, i]

@@ -9,8 +9,9 @@ import numpy as np
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Integers, Vector, fill
 from mobai.kernels.oracle import find_weights
-from mobai.kernels.sampling.planning import track
-from mobai.kernels.trial import Ladder, Seen, World, climb, draw, least_asked, total
+from mobai.kernels.sampling.planning import CLOSED, largest_in_row, relative_variance, track
+from mobai.kernels.seen import Seen, gap_between
+from mobai.kernels.trial import Ladder, World, climb, draw, least_asked, total
 
 TARGET_GAP = 1e-9
 MOST_STEPS = 300
@@ -60,12 +61,14 @@ def find_oracle(seen: Seen, weights: Vector) -> None:
     """The oracle weights of the current means, in place; even ones where a leader is tied."""
     objectives, arms = seen.means.shape
     smallest, largest = np.inf, 0.0
-    gaps = np.empty((objectives, arms))
+    gaps, variance = np.empty((objectives, arms)), np.empty((objectives, arms))
+    relative_variance(seen, variance)
     for m in range(objectives):
-        b = seen.leaders[m]
+        b, noise = seen.leaders[m], largest_in_row(seen.sd, m)
+        noise = noise if noise > 0.0 else 1.0
         for i in range(arms):
-            gaps[m, i] = (seen.means[m, b] - seen.means[m, i]) / math.hypot(seen.sd[m, i], seen.sd[m, b])
-            if i != b:
+            gaps[m, i] = gap_between(seen, m, b, i) / noise / math.sqrt(variance[m, i] + variance[m, b])
+            if i != b and seen.open[m]:
                 smallest, largest = min(smallest, gaps[m, i]), max(largest, gaps[m, i])
     if not smallest > SMALLEST_SPREAD * largest:
         fill(weights, 1.0 / arms)
@@ -75,9 +78,9 @@ def find_oracle(seen: Seen, weights: Vector) -> None:
         b = seen.leaders[m]
         for i in range(arms):
             if i != b:
-                root = smallest / gaps[m, i] / math.hypot(seen.sd[m, i], seen.sd[m, b])
-                own[m, i] = 2.0 * (seen.sd[m, i] * root) ** 2
-                lead[m, i] = 2.0 * (seen.sd[m, b] * root) ** 2
+                ratio = smallest / gaps[m, i] if seen.open[m] else 1.0 / CLOSED
+                scale = 2.0 * ratio * ratio / (variance[m, i] + variance[m, b])
+                own[m, i], lead[m, i] = scale * variance[m, i], scale * variance[m, b]
     found, _, _ = find_weights(own, lead, seen.leaders, 0.0, TARGET_GAP, MOST_STEPS)
     mass = 0.0
     for i in range(arms):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mobai.kernels.compiled import entry
-from mobai.kernels.trial import Ladder, Seen, World, climb, draw, least_asked, total
+from mobai.kernels.seen import Seen
+from mobai.kernels.trial import Ladder, World, climb, draw, least_asked, total
 
 
 @entry

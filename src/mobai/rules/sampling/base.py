@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from mobai.kernels.trial import Ladder, Seen, World
+from mobai.kernels.seen import Seen
+from mobai.kernels.trial import Ladder, World
 from mobai.problem import FloatArray, Problem, Tally
 from mobai.theory.glr import lay_out
 
@@ -74,8 +75,8 @@ class CompiledRule:
         return int(arm), fresh
 
     def see(self, problem: Problem, tally: Tally) -> Seen:
-        """Lay the tally out for the kernels. Counts are of arms asked: open asks spread later questions."""
-        return lay_out(problem, tally.asked, tally.asked[:, None], tally)
+        """Lay the tally out for the kernels. Open asks count as answered, which spreads later questions."""
+        return lay_out(problem, tally, tally.expected)
 
 
 def opening(tally: Tally) -> int | None:
@@ -90,8 +91,9 @@ def opening(tally: Tally) -> int | None:
 def _nothing(shape: tuple[int, int]) -> tuple[World, Ladder]:
     """Give a world without rewards and a ladder without levels. Nothing ever writes to them."""
     arms, objectives = shape
-    table, numbers = np.zeros((objectives, arms)), np.zeros((0, objectives), np.int64)
+    numbers = np.zeros((0, objectives), np.int64)
     cube = np.zeros((0, objectives, 0), np.int64)
-    world = World(table, table, np.zeros((arms, 0, objectives)), np.zeros(arms, np.int64))
-    ladder = Ladder(np.zeros(0, np.int64), np.zeros((0, 0)), numbers, cube, cube, cube, np.zeros(0, np.int64), cube)
+    world = World(np.zeros((arms, 0, objectives)), np.zeros(arms, np.int64))
+    none = np.zeros(0, np.int64)
+    ladder = Ladder(none, np.zeros((0, 0)), numbers, cube, cube, cube, none, cube, focus=False)
     return world, ladder

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mobai.kernels.sampling import elimination as kernels
-from mobai.kernels.trial import Seen
+from mobai.kernels.seen import Seen
 from mobai.problem import Problem, Tally
 from mobai.rules.sampling.base import CompiledRule, Game
 from mobai.rules.stopping.elimination import Elimination, nobody_out
@@ -56,7 +56,7 @@ class SuccessiveElimination(CompiledRule):
 
     def see(self, problem: Problem, tally: Tally) -> Seen:
         """Lay the tally out for the kernels; only rewards that are in may drop an arm."""
-        return lay_out(problem, tally.asked, tally.pulls, tally)
+        return lay_out(problem, tally, tally.pulls)
 
     def play(self, memory: tuple[Any, ...], game: Game) -> int:
         """Pull the next arm of the round; when everything is decided, all arms in turn."""

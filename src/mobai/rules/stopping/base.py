@@ -50,6 +50,10 @@ class StoppingRule(Protocol):
         """Give the evidence that delta demands of every objective; InputError if it cannot answer this delta."""
         ...
 
+    def reached(self, problem: Problem, evidence: float) -> float:
+        """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
+        ...
+
     def start(self, problem: Problem) -> Watch:
         """Begin to watch an experiment."""
         ...

@@ -12,7 +12,8 @@ from mobai.kernels.sampling import elimination as kernels
 from mobai.problem import FloatArray, IntArray, Problem, Tally
 from mobai.rules.stopping.base import Decision
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.glr import lay_out, tally_statistic
+from mobai.theory.glr import lay_out
+from mobai.theory.thresholds import check_families
 
 
 class Race(NamedTuple):
@@ -55,8 +56,9 @@ class Elimination:
         """Whether there is a proof: not for the printed radius."""
         return not self.as_printed
 
-    def level(self, problem: Problem, log_inv_delta: float) -> float:  # noqa: ARG002
-        """Give log(1/delta), and refuse any other delta than its own."""
+    def level(self, problem: Problem, log_inv_delta: float) -> float:
+        """Give log(1/delta), and refuse any other delta than its own, and other rewards than its proof speaks of."""
+        check_families("successive-elimination", problem)
         own = resolve_log_inv_delta(self.delta)
         if not abs(log_inv_delta - own) <= 1e-12 * own:
             raise InputError(
@@ -64,6 +66,11 @@ class Elimination:
                 f"not {np.exp(-log_inv_delta):g}"
             )
         return own
+
+    def reached(self, problem: Problem, evidence: float) -> float:  # noqa: ARG002
+        """Give its own log(1/delta) if so much evidence is enough, else 0."""
+        own = resolve_log_inv_delta(self.delta)
+        return own if evidence > own else 0.0
 
     def start(self, problem: Problem) -> EliminationWatch:
         """Begin to watch an experiment."""
@@ -81,9 +88,9 @@ class EliminationWatch:
 
     def look(self, tally: Tally) -> None:
         """Drop who is too far behind, once a round is complete."""
-        self.leaders = tally_statistic(self._problem, tally).leaders
+        seen = lay_out(self._problem, tally, tally.pulls)
+        self.leaders = seen.leaders
         if tally.complete:
-            seen = lay_out(self._problem, tally.pulls[:, 0], tally.pulls, tally)
             x = resolve_log_inv_delta(self._rule.delta)
             kernels.eliminate(seen, tally.told, x, self._rule.as_printed, *self._race)
             self.evidence = self._weigh(tally, x)

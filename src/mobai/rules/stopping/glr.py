@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from mobai.problem import Problem, Tally
 from mobai.rules.stopping.base import Decision
 from mobai.rules.stopping.ladder import Ladder
-from mobai.theory.glr import tally_statistic
-from mobai.theory.thresholds import find_threshold, pair_scores
+from mobai.theory.glr import lay_out
+from mobai.theory.thresholds import check_families, find_threshold, pair_scores, reached_level
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,15 @@ class GLR:
         return find_threshold(self.threshold).sticky
 
     def level(self, problem: Problem, log_inv_delta: float) -> float:
-        """Give the evidence that delta demands of every objective."""
-        return find_threshold(self.threshold).level(log_inv_delta, *problem.shape)
+        """Give the evidence that delta demands of every objective; refuses families it is not proven for."""
+        rule = find_threshold(self.threshold)
+        if rule.gaussian_only:
+            check_families(f"threshold {self.threshold!r}", problem)
+        return rule.level(log_inv_delta, *problem.shape)
+
+    def reached(self, problem: Problem, evidence: float) -> float:
+        """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
+        return reached_level(find_threshold(self.threshold), evidence, *problem.shape)
 
     def start(self, problem: Problem) -> GLRWatch:
         """Begin to watch an experiment."""
@@ -65,10 +72,9 @@ class GLRWatch:
 
     def look(self, tally: Tally) -> None:
         """Weigh the evidence after an answer."""
-        statistic = tally_statistic(self._problem, tally)
-        threshold = find_threshold(self._rule.threshold)
-        scores = pair_scores(threshold, statistic, tally.pulls, self._problem.sd, tally.told)
-        self.leaders, self.evidence = statistic.leaders, scores.min(axis=0)
+        seen = lay_out(self._problem, tally, tally.pulls)
+        scores = pair_scores(find_threshold(self._rule.threshold), seen, tally.told)
+        self.leaders, self.evidence = seen.leaders, scores.min(axis=0)
         self._ladder.climb(tally.told, self.evidence, self.leaders)
 
     def decisions(self, log_inv_delta: float) -> tuple[Decision | None, ...]:

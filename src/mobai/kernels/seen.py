@@ -1,0 +1,66 @@
+"""What has been seen, as every kernel reads it. Arrays are objective by arm."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from mobai.kernels.compiled import kernel
+from mobai.kernels.dense import Integers, Matrix, Vector
+
+# How the rewards of an objective are modelled: known spread, unknown spread, a known range.
+NORMAL, STUDENT, UNIT = 0, 1, 2
+
+
+class Rewards(NamedTuple):
+    """What is known about each objective: the model, the range (UNIT only), differences that do not matter."""
+
+    model: Integers
+    low: Vector
+    width: Vector
+    eps: Vector
+
+
+class Seen(NamedTuple):
+    """What is known of every arm.
+
+    Sampling rules see it once every arm has answered. Counts may include answers still to come: then scatter is what
+    they would bring.
+    """
+
+    rewards: Rewards
+    asked: Integers
+    counts: Matrix
+    sums: Matrix
+    means: Matrix  # minus infinity without a reward
+    scatter: Matrix  # squared distances from the mean, summed
+    sd: Matrix  # known, or estimated
+    spread: Matrix  # the variance of each mean, sd^2 / counts
+    leaders: Integers
+    pairs: Matrix  # what it would take to mistake each arm for the leader: the transport cost
+    open: Integers  # 1 for objectives to sample for
+
+
+@kernel
+def share(seen: Seen, m: int, i: int) -> float:
+    """Where an arm's mean lies in the range of its objective, between 0 and 1."""
+    place = (seen.means[m, i] - seen.rewards.low[m]) / seen.rewards.width[m]
+    return min(max(place, 0.0), 1.0)
+
+
+@kernel
+def gap_between(seen: Seen, m: int, best: int, i: int) -> float:
+    """How far an arm is behind the leader, plus what does not matter."""
+    return seen.means[m, best] - seen.means[m, i] + seen.rewards.eps[m]
+
+
+@kernel
+def estimate_noise(seen: Seen, m: int, i: int) -> None:
+    """Renew an arm's standard deviation, where it is not known, and the variance of its mean; in place."""
+    count = max(seen.counts[m, i], 1.0)
+    if seen.rewards.model[m] == STUDENT:
+        seen.sd[m, i] = math.sqrt(seen.scatter[m, i] / count)
+    elif seen.rewards.model[m] == UNIT:
+        p = (share(seen, m, i) * count + 0.5) / (count + 1.0)
+        seen.sd[m, i] = seen.rewards.width[m] * math.sqrt(p * (1.0 - p))
+    seen.spread[m, i] = seen.sd[m, i] * seen.sd[m, i] / count

@@ -1,0 +1,131 @@
+"""Two arms with Gaussian rewards of unknown variance: the t-test's mixture martingales. Proofs: docs/guarantee.md.
+
+An arm with n rewards, scatter v and a mean at distance d from a candidate mean has, for the width c, k = c / (n + c)::
+
+    log E = part(d) - 1/2 log(1 + n/c),     part(d) = n/2 log( (v + n d^2) / (v + k n d^2) )
+
+Distances are measured from the rival's mean: the candidate x is at distance x from it and gap - x from the leader's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mobai.kernels.compiled import kernel
+
+# Each width is a test of its own and pays for its share.
+WIDTHS = (1.0, 64.0)
+TOLERANCE = 1e-7
+MOST_CELLS = 4096
+
+
+@kernel
+def part(d: float, n: float, v: float, k: float) -> float:
+    """What speaks against a mean at distance d."""
+    square = n * d * d
+    if square == 0.0:
+        return 0.0
+    return 0.5 * n * math.log((v + square) / (v + k * square))
+
+
+@kernel
+def slope(d: float, n: float, v: float, k: float) -> float:
+    """The derivative of part."""
+    square = n * d * d
+    if square == 0.0:
+        return 0.0
+    return n * (square / (v + square)) * ((1.0 - k) * v / (v + k * square)) / d
+
+
+@kernel
+def bend(n: float, v: float, k: float) -> float:
+    """Where part turns from convex to concave."""
+    q = 2.0 / (1.0 + k + math.sqrt((1.0 + k) ** 2 + 12.0 * k))
+    return math.sqrt(q * v / n)
+
+
+@kernel
+def student_cost(gap: float, n_b: float, v_b: float, n_i: float, v_i: float) -> tuple[float, float]:
+    """A transport cost for sampling, no smaller than any width's evidence, and the share of it that is the leader's.
+
+    The smallest of three candidates: either mean, and where the two meet when the variances are taken for known.
+    """
+    k_b, k_i = 1.0 / (n_b + 1.0), 1.0 / (n_i + 1.0)
+    spread_b, spread_i = v_b / (n_b * n_b), v_i / (n_i * n_i)
+    middle = 0.5 * gap
+    if spread_b + spread_i > 0.0:
+        middle = gap * spread_i / (spread_b + spread_i)
+    least, leaders = part(gap, n_b, v_b, k_b), 1.0
+    other = part(gap, n_i, v_i, k_i)
+    if other < least:
+        least, leaders = other, 0.0
+    own, others = part(gap - middle, n_b, v_b, k_b), part(middle, n_i, v_i, k_i)
+    if own + others <= least:
+        least = own + others
+        leaders = own / least if least > 0.0 else n_i / (n_b + n_i)
+    return least, leaders
+
+
+@kernel
+def student_score(gap: float, n_b: float, v_b: float, n_i: float, v_i: float, level: float) -> float:
+    """The evidence of the pair, in nats that may be compared with other families'.
+
+    The two martingales are independent, so the logarithm of their product has the tail (1 + L) exp(-L).
+    """
+    best = -math.inf
+    for c in WIDTHS:
+        price = 0.5 * math.log1p(n_b / c) + 0.5 * math.log1p(n_i / c)
+        against = smallest_sum(gap, n_b, v_b, c / (n_b + c), n_i, v_i, c / (n_i + c), level + price)
+        best = max(best, against - price)
+    return (best - math.log1p(best) if best > 0.0 else best) - math.log(len(WIDTHS))
+
+
+@kernel
+def smallest_sum(
+    gap: float, n_b: float, v_b: float, k_b: float, n_i: float, v_i: float, k_i: float, enough: float
+) -> float:
+    """A lower bound, within the tolerance, of ``part_b(gap - x) + part_i(x)`` over 0 <= x <= gap.
+
+    Branch and bound over cells on which each part is convex or concave: there the tangent in the middle, or the chord,
+    is below it. As soon as some x is not above ``enough``, its value is returned.
+    """
+    least = min(part(gap, n_b, v_b, k_b), part(gap, n_i, v_i, k_i))
+    turn_i = min(bend(n_i, v_i, k_i), gap)
+    turn_b = max(gap - bend(n_b, v_b, k_b), 0.0)
+    cells = np.empty((128, 2))
+    cells[0, 0], cells[0, 1] = 0.0, min(turn_i, turn_b)
+    cells[1, 0], cells[1, 1] = max(turn_i, turn_b), gap
+    cells[2, 0], cells[2, 1] = min(turn_i, turn_b), max(turn_i, turn_b)
+    left, bound = 3, math.inf
+    for _ in range(MOST_CELLS):
+        if left == 0 or least <= enough:
+            break
+        left -= 1
+        low, high = cells[left, 0], cells[left, 1]
+        x = 0.5 * (low + high)
+        least = min(least, part(gap - x, n_b, v_b, k_b) + part(x, n_i, v_i, k_i))
+        floor_b = line_below(gap - low, gap - high, gap - x, turn_b < x, n_b, v_b, k_b)
+        floor_i = line_below(low, high, x, x < turn_i, n_i, v_i, k_i)
+        floor = min(floor_b[0] + floor_i[0], floor_b[1] + floor_i[1])
+        if floor >= least - TOLERANCE or high - low <= 1e-14 * gap or left + 2 > len(cells):
+            bound = min(bound, floor)
+            continue
+        cells[left, 0], cells[left, 1], cells[left + 1, 0], cells[left + 1, 1] = low, x, x, high
+        left += 2
+    for cell in range(left):
+        # Given up: what is left is bounded by what each part has at least.
+        bound = min(bound, part(gap - cells[cell, 1], n_b, v_b, k_b) + part(cells[cell, 0], n_i, v_i, k_i))
+    return min(least, bound)
+
+
+@kernel
+def line_below(
+    first: float, last: float, middle: float, convex: bool, n: float, v: float, k: float
+) -> tuple[float, float]:
+    """A line that part is nowhere below between two distances, by its values there."""
+    if not convex:
+        return part(first, n, v, k), part(last, n, v, k)
+    height, rise = part(middle, n, v, k), slope(middle, n, v, k)
+    return height + rise * (first - middle), height + rise * (last - middle)

@@ -1,0 +1,73 @@
+"""Two arms with rewards in a known range: the likelihood of coins, and the Krichevsky-Trofimov mixture.
+
+Rewards are scaled to between 0 and 1, and S of N are successes (fractions allowed). Proofs: docs/guarantee.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mobai.kernels.compiled import kernel
+
+
+@kernel
+def xlogy(x: float, y: float) -> float:
+    """``x log y``, 0 for x = 0."""
+    return x * math.log(y) if x > 0.0 else 0.0
+
+
+@kernel
+def log_likelihood(count: float, mean: float, p: float) -> float:
+    """Of so many tosses with this mean, with a coin of probability p."""
+    return xlogy(count * mean, p) + xlogy(count * (1.0 - mean), 1.0 - p)
+
+
+@kernel
+def log_mixture(count: float, mean: float) -> float:
+    """The likelihood averaged over coins drawn from Beta(1/2, 1/2)."""
+    heads, tails = count * mean + 0.5, count * (1.0 - mean) + 0.5
+    return math.lgamma(heads) + math.lgamma(tails) - math.lgamma(count + 1.0) - math.log(math.pi)
+
+
+@kernel
+def meeting(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
+    """Where the likelihood of both arms is largest if i is better by eps: the probability of b.
+
+    Its logarithm is concave along that line; for eps > 0 its derivative is bisected.
+    """
+    if eps == 0.0:
+        return (count_b * mean_b + count_i * mean_i) / (count_b + count_i)
+    low, high = 0.0, 1.0 - eps
+    for _ in range(60):
+        p = 0.5 * (low + high)
+        slope = count_b * (mean_b - p) / (p * (1.0 - p))
+        slope += count_i * (mean_i - p - eps) / ((p + eps) * (1.0 - p - eps))
+        if slope > 0.0:
+            low = p
+        else:
+            high = p
+    return 0.5 * (low + high)
+
+
+@kernel
+def unit_parts(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> tuple[float, float]:
+    """What the likelihood of each arm loses where i is better by eps, which is the best that is not better for b."""
+    p = meeting(count_b, mean_b, count_i, mean_i, eps)
+    own = log_likelihood(count_b, mean_b, mean_b) - log_likelihood(count_b, mean_b, p)
+    other = log_likelihood(count_i, mean_i, mean_i) - log_likelihood(count_i, mean_i, min(p + eps, 1.0))
+    return max(own, 0.0), max(other, 0.0)
+
+
+@kernel
+def unit_cost(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
+    """The transport cost of the pair."""
+    own, other = unit_parts(count_b, mean_b, count_i, mean_i, eps)
+    return own + other
+
+
+@kernel
+def unit_score(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
+    """Log E of the pair: the mixture over the best null."""
+    price_b = log_likelihood(count_b, mean_b, mean_b) - log_mixture(count_b, mean_b)
+    price_i = log_likelihood(count_i, mean_i, mean_i) - log_mixture(count_i, mean_i)
+    return unit_cost(count_b, mean_b, count_i, mean_i, eps) - price_b - price_i
