@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from mobai.lab.summary import Summary
     from mobai.lab.warm_up import compile_kernels
     from mobai.policy import Policy, Session, Verdict
-    from mobai.problem import Instance, Objective, Problem
+    from mobai.problem import (
+        Bernoulli,
+        Bounded,
+        Gaussian,
+        Instance,
+        Objective,
+        Problem,
+        SubGaussian,
+        UnknownVariance,
+    )
     from mobai.rules.sampling.d_tracking import DTracking
     from mobai.rules.sampling.frank_wolfe import FrankWolfeSampling
     from mobai.rules.sampling.mo_bai import MOBAI
@@ -28,6 +37,7 @@ if TYPE_CHECKING:
     from mobai.rules.sampling.uniform import Uniform
     from mobai.rules.stopping import GLR
     from mobai.theory.glr import glr_statistic
+    from mobai.theory.intervals import Intervals
     from mobai.theory.lower_bound import LowerBound, lower_bound
     from mobai.theory.surrogate import Surrogate, surrogate_fallbacks, surrogate_proportions
     from mobai.theory.thresholds import threshold
@@ -38,17 +48,22 @@ __version__ = "0.1.0"
 _HOMES = {
     "GLR": "mobai.rules.stopping",
     "MOBAI": "mobai.rules.sampling.mo_bai",
+    "Bernoulli": "mobai.problem",
+    "Bounded": "mobai.problem",
     "ConvergenceError": "mobai.errors",
     "DTracking": "mobai.rules.sampling.d_tracking",
     "FrankWolfeSampling": "mobai.rules.sampling.frank_wolfe",
+    "Gaussian": "mobai.problem",
     "InputError": "mobai.errors",
     "Instance": "mobai.problem",
+    "Intervals": "mobai.theory.intervals",
     "LowerBound": "mobai.theory.lower_bound",
     "Objective": "mobai.problem",
     "Policy": "mobai.policy",
     "Problem": "mobai.problem",
     "Results": "mobai.lab.results",
     "Session": "mobai.policy",
+    "SubGaussian": "mobai.problem",
     "SuccessiveElimination": "mobai.rules.sampling.successive_elimination",
     "Summary": "mobai.lab.summary",
     "Surrogate": "mobai.theory.surrogate",
@@ -56,6 +71,7 @@ _HOMES = {
     "TopTwo": "mobai.rules.sampling.top_two",
     "TrackAndStop": "mobai.rules.sampling.track_and_stop",
     "Uniform": "mobai.rules.sampling.uniform",
+    "UnknownVariance": "mobai.problem",
     "Verdict": "mobai.policy",
     "compile_kernels": "mobai.lab.warm_up",
     "glr_statistic": "mobai.theory.glr",
@@ -69,17 +85,22 @@ _HOMES = {
 __all__ = [
     "GLR",
     "MOBAI",
+    "Bernoulli",
+    "Bounded",
     "ConvergenceError",
     "DTracking",
     "FrankWolfeSampling",
+    "Gaussian",
     "InputError",
     "Instance",
+    "Intervals",
     "LowerBound",
     "Objective",
     "Policy",
     "Problem",
     "Results",
     "Session",
+    "SubGaussian",
     "SuccessiveElimination",
     "Summary",
     "Surrogate",
@@ -87,6 +108,7 @@ __all__ = [
     "TopTwo",
     "TrackAndStop",
     "Uniform",
+    "UnknownVariance",
     "Verdict",
     "compile_kernels",
     "glr_statistic",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.top_two import TopTwo
 from mobai.rules.stopping import GLR, Decision, Elimination, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.intervals import Intervals, confidence_intervals
 
 Seed = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
 
@@ -108,6 +110,8 @@ class Verdict:
         How many pulls have been answered.
     certified
         Whether the threshold is proven to keep the error probability below delta.
+    stopping
+        The stopping rule that says so.
     """
 
     problem: Problem
@@ -118,6 +122,7 @@ class Verdict:
     threshold: FloatArray
     pulls: int
     certified: bool
+    stopping: StoppingRule
 
     @property
     def delta(self) -> float:
@@ -134,6 +139,16 @@ class Verdict:
         """The pull at which the last objective was decided, or None."""
         pulls = [decision.pull for decision in self.decisions if decision is not None]
         return max(pulls) if self.stopped else None
+
+    @cached_property
+    def reached(self) -> FloatArray:
+        """Per objective the largest log(1/delta) at which the evidence of this moment is enough, 0 if for none."""
+        return frozen(np.array([self.stopping.reached(self.problem, float(e)) for e in self.evidence]))
+
+    @property
+    def smallest_deltas(self) -> FloatArray:
+        """Per objective the smallest delta at which the evidence of this moment is enough; 1 if there is none."""
+        return np.exp(-self.reached)
 
     @property
     def recommended(self) -> tuple[int, ...]:
@@ -208,4 +223,15 @@ class Session:
             threshold=frozen(np.full(self.problem.shape[1], level)),
             pulls=self.tally.told,
             certified=self.policy.stopping.certified,
+            stopping=self.policy.stopping,
         )
+
+    def intervals(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Intervals:
+        """Give a confidence interval for every mean, K x M, in the objectives' own units.
+
+        With probability at least 1 - delta all of them hold at all times. They are fitted to what is decided at this
+        delta, so that they never contradict the verdict.
+        """
+        x = resolve_log_inv_delta(delta, log_inv_delta)
+        decided = tuple(None if one is None else one.arm for one in self._watch.decisions(x))
+        return confidence_intervals(self.problem, self.tally, x, decided)

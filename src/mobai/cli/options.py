@@ -20,6 +20,11 @@ def delta_option() -> Decorator:
     return click.option("--delta", type=float, default=0.05, show_default=True, help="Error probability to stay below.")
 
 
+def focus_option() -> Decorator:
+    """Offer sampling for undecided objectives only."""
+    return click.option("--focus", is_flag=True, help="Sample only for objectives that are not decided yet.")
+
+
 def json_option() -> Decorator:
     """Offer machine-readable output."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

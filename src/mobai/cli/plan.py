@@ -47,17 +47,18 @@ def bottlenecks(world: Instance, bound: LowerBound) -> list[tuple[str, str, str,
     for arm, m in zip(*np.unravel_index(order, bound.prices.shape), strict=True):
         price = float(bound.prices[arm, m])
         if price > 0.005:
-            rows.append((world.objectives[m].name, world.arms[world.best_arms[m]], world.arms[arm], price))
+            rows.append((world.objectives[m].name, world.arms[bound.answers[m]], world.arms[arm], price))
     return rows
 
 
 def _as_json(world: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> dict[str, Any]:
-    best = [world.arms[arm] for arm in world.best_arms]
+    best = [world.arms[arm] for arm in bound.answers]
     return {
         "delta": delta,
         "best_arms": dict(zip(world.problem.objective_names, best, strict=True)),
         "c_star": bound.value,
         "relative_gap": bound.gap,
+        "exact": bound.exact,
         "shares": dict(zip(world.arms, bound.weights.tolist(), strict=True)),
         **numbers,
         "threshold": "mixture",
@@ -72,7 +73,7 @@ def _as_json(world: Instance, bound: LowerBound, delta: float, numbers: dict[str
 def _report(world: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> None:
     best = screen.plain_table("objective", "best arm")
     for m, objective in enumerate(world.objectives):
-        best.add_row(f"{objective.name} ({objective.direction})", world.arms[world.best_arms[m]])
+        best.add_row(f"{objective.name} ({objective.direction})", world.arms[bound.answers[m]])
     screen.out.print(best)
     screen.say()
     _print_shares(world, bound)
@@ -88,6 +89,8 @@ def _report(world: Instance, bound: LowerBound, delta: float, numbers: dict[str,
     screen.say()
     screen.say(f"c* is certified to a relative gap of {bound.gap:.1g}; expectations are noise-free forecasts with the")
     screen.say("threshold mixture, which is certified: its error probability is proven to be at most delta.")
+    if not bound.exact:
+        screen.say("The lower bound is that of Gaussian rewards with the same means and standard deviations.")
     screen.say()
     pairs = screen.plain_table("bottleneck: objective", "best", "rival", ">share of the difficulty")
     for name, first, rival, share in bottlenecks(world, bound):

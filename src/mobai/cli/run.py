@@ -43,13 +43,23 @@ from mobai.theory.thresholds import THRESHOLDS
     show_default=True,
     help="Give up after this many.",
 )
+@options.focus_option()
 @options.json_option()
-def command(instance: str, delta: float, rule: str, threshold: str, seed: int, max_pulls: int, as_json: bool) -> None:
+def command(
+    instance: str,
+    delta: float,
+    rule: str,
+    threshold: str,
+    seed: int,
+    max_pulls: int,
+    focus: bool,
+    as_json: bool,
+) -> None:
     """Simulate one run on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
     (policy,) = pair_up([rule], [threshold])
     world = find_instance(instance)
     with screen.Watch(policy.sampling.name) as watch:
-        trial = run_trial(world, policy, delta, seed=seed, max_pulls=max_pulls, watch=watch)
+        trial = run_trial(world, policy, delta, seed=seed, max_pulls=max_pulls, focus=focus, watch=watch)
     if as_json:
         click.echo(json.dumps(_as_json(world, policy, trial, seed), indent=2))
     else:
@@ -72,6 +82,7 @@ def _as_json(world: Instance, policy: Policy, trial: Trial, seed: int) -> dict[s
         "threshold": policy.stopping.name,
         "seed": seed,
         **screen.verdict_json(trial.verdict),
+        "intervals": screen.intervals_json(world.problem, trial.intervals),
         "correct": trial.correct,
         "pulls_per_arm": dict(zip(world.arms, trial.pulls.tolist(), strict=True)),
         "lower_bound": _bound(world, trial.verdict.log_inv_delta),
@@ -81,6 +92,8 @@ def _as_json(world: Instance, policy: Policy, trial: Trial, seed: int) -> dict[s
 def _report(world: Instance, policy: Policy, trial: Trial, delta: float) -> None:
     verdict = trial.verdict
     screen.out.print(screen.verdict_table(verdict))
+    screen.say()
+    screen.out.print(screen.intervals_table(verdict, trial.intervals))
     screen.say()
     ending = "stopped" if verdict.stopped else "interrupted" if trial.interrupted else "gave up, undecided,"
     screen.say(f"{ending} after {verdict.pulls:,} pulls with {policy.sampling.name}, delta = {delta:g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from types import TracebackType
 from typing import Any
@@ -14,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mobai.policy import Session, Verdict
+from mobai.problem import Problem
+from mobai.theory.intervals import Intervals
 
 # Names come from files: what looks like markup in them is part of the name.
 out = Console(markup=False, highlight=False)
@@ -57,6 +60,36 @@ def bar(share: float, width: int = 28) -> Text:
     """Draw a share of one as a bar of characters, with eighths for the last one."""
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     return Text("█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip(), style="cyan")
+
+
+def intervals_table(verdict: Verdict, intervals: Intervals, most: int = 12) -> Table:
+    """Lay out where the means lie, for the first arms."""
+    names = verdict.problem.objective_names
+    table = plain_table("arm", *(f">{name}" for name in names))
+    for i, arm in enumerate(verdict.problem.arms[:most]):
+        cells = []
+        for m in range(len(names)):
+            text = f"{intervals.lower[i, m]:.4g} to {intervals.upper[i, m]:.4g}"
+            cells.append(Text(text, style="green" if verdict.recommended[m] == i else ""))
+        table.add_row(arm, *cells)
+    table.caption = f"where the true means lie: all of them, at all times, with probability {1 - verdict.delta:.6g}"
+    table.caption_justify = "left"
+    return table
+
+
+def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any]]:
+    """Give intervals as plain data, one record an arm and objective; null where there is no end."""
+    ends = (("lower", intervals.lower), ("upper", intervals.upper))
+    return [
+        {"arm": arm, "objective": name, **{key: finite(float(table[i, m])) for key, table in ends}}
+        for i, arm in enumerate(problem.arms)
+        for m, name in enumerate(problem.objective_names)
+    ]
+
+
+def finite(value: float) -> float | None:
+    """JSON knows no infinity."""
+    return value if math.isfinite(value) else None
 
 
 class Watch:
@@ -105,6 +138,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
             "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
             "evidence": float(verdict.evidence[m]),
             "threshold": float(verdict.threshold[m]),
+            "log_inv_delta_reached": float(verdict.reached[m]),
         }
         for m, objective in enumerate(verdict.problem.objectives)
     ]

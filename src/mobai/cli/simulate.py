@@ -48,6 +48,7 @@ from mobai.theory.thresholds import THRESHOLDS
     show_default=True,
     help="Give a trial up after this many.",
 )
+@options.focus_option()
 @click.option("--out", type=click.Path(dir_okay=False), help="Parquet file to write to, and to resume from.")
 @options.json_option()
 def command(
@@ -60,6 +61,7 @@ def command(
     jobs: int,
     seed: int,
     max_pulls: int,
+    focus: bool,
     out: str | None,
     as_json: bool,
 ) -> None:
@@ -75,6 +77,7 @@ def command(
             seed=seed,
             n_jobs=jobs,
             max_pulls=max_pulls,
+            focus=focus,
             out=out,
             watch=bar,
         )

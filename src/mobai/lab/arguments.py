@@ -98,6 +98,12 @@ def check_settings(
                 stopping.level(instance.problem, x)
 
 
+def check_focus(lines: dict[str, Line], levels: Sequence[float]) -> None:
+    """Focused sampling depends on one delta and one stopping rule."""
+    if len(levels) > 1 or any(len(line.stoppings) > 1 for line in lines.values()):
+        raise InputError("focus: give one delta, and one stopping rule for each sampling rule")
+
+
 def configuration(
     instance: Instance, lines: dict[str, Line], levels: Sequence[float], trials: int, seed: int, max_pulls: int
 ) -> dict[str, Any]:

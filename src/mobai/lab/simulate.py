@@ -14,6 +14,7 @@ from mobai.lab.arguments import (
     AnyPolicy,
     Line,
     ascending_levels,
+    check_focus,
     check_settings,
     configuration,
     group_policies,
@@ -52,6 +53,7 @@ def simulate(
     seed: int = 0,
     n_jobs: int | None = None,
     max_pulls: int = 10_000_000,
+    focus: bool = False,
     out: str | Path | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Results:
@@ -76,6 +78,9 @@ def simulate(
         Worker processes, -1 for all cores. None means one, or what ``joblib.parallel_config`` says.
     max_pulls
         A trial that is not decided by then is given up.
+    focus
+        Sample only for objectives that are not decided yet. That depends on delta, so there can be one delta, and one
+        stopping rule a sampling rule.
     out
         A Parquet file. Finished trials are written there every half minute and at the end, and are not run again
         if the file exists.
@@ -98,7 +103,10 @@ def simulate(
     trials, max_pulls = whole_number("trials", trials, 1), whole_number("max_pulls", max_pulls, 1)
     seed = whole_number("seed", seed, 0)
     check_settings(instance, lines, levels, n_jobs, out)
+    if focus:
+        check_focus(lines, levels)
     config = configuration(instance, lines, levels, trials, seed, max_pulls)
+    config["focus"] = bool(focus)
     results = _resumed(out, config)
     wanted = results.missing
     tasks = [Task(spec, line, trial) for spec, line in lines.items() for trial in wanted.get(spec, ())]
@@ -159,12 +167,13 @@ def _parallel(
     """Run the tasks, in any order."""
     from joblib import Parallel, delayed, effective_n_jobs
 
-    seed, max_pulls = config["seed"], config["max_pulls"]
+    seed, max_pulls, focus = config["seed"], config["max_pulls"], config["focus"]
     if effective_n_jobs(n_jobs) > 1:
         for line in {task.spec: task.line for task in tasks}.values():
             # Compiled here, once, the kernels are on disk when the workers look for them.
-            run_trajectory(Setting(instance, *line, levels, seed, max_pulls=instance.shape[0] + 1))
-    work = (delayed(run_task)(instance, task, levels, seed, max_pulls) for task in tasks)
+            run_trajectory(Setting(instance, *line, levels, seed, max_pulls=instance.shape[0] + 1, focus=focus))
+    settings = (Setting(instance, *task.line, levels, seed, task.trial, max_pulls, focus) for task in tasks)
+    work = (delayed(run_task)(task.spec, setting) for task, setting in zip(tasks, settings, strict=True))
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
     try:
         for rows in finished:  # noqa: UP028 - "yield from" would close it before warnings are caught
@@ -174,10 +183,9 @@ def _parallel(
             finished.close()
 
 
-def run_task(instance: Instance, task: Task, levels: Sequence[float], seed: int, max_pulls: int) -> Rows:
+def run_task(spec: str, setting: Setting) -> Rows:
     """Run one trial of one sampling rule; gives its rows for every stopping rule and delta."""
-    trajectory = run_trajectory(Setting(instance, *task.line, levels, seed, task.trial, max_pulls))
-    return Rows.read(instance, task.spec, task.trial, trajectory)
+    return Rows.read(setting.instance, spec, setting.trial, run_trajectory(setting))
 
 
 def _worker_died(error: Exception) -> bool:

@@ -10,6 +10,8 @@ from mobai.lab.environment import Environment
 from mobai.lab.trajectory import coins
 from mobai.policy import Policy, Session, Verdict
 from mobai.problem import Instance, IntArray
+from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.intervals import Intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,15 +22,18 @@ class Trial:
     ----------
     verdict
         Where the experiment stood at the end.
+    intervals
+        Confidence intervals for every mean at the end.
     pulls
         How often each arm was pulled. Shape (K,).
     correct
-        Whether every recommended arm is a best arm of its objective.
+        Whether every recommended arm is a best arm of its objective, or within eps of it.
     interrupted
         Whether Ctrl-C ended it early.
     """
 
     verdict: Verdict
+    intervals: Intervals
     pulls: IntArray
     correct: bool
     interrupted: bool = False
@@ -41,16 +46,19 @@ def run_trial(
     *,
     seed: int = 0,
     max_pulls: int = 1_000_000,
+    focus: bool = False,
     watch: Callable[[Session, Verdict], None] | None = None,
 ) -> Trial:
     """Run a policy until every objective is decided at ``delta``, or ``max_pulls`` is reached.
 
     ``watch`` is called after every pull; Ctrl-C ends the run with what it has. The noise and the rule's own choices
-    come from separate streams of the seed. It is trial 0 of :func:`mobai.simulate`.
+    come from separate streams of the seed. It is trial 0 of :func:`mobai.simulate`. With ``focus`` only objectives that
+    are not decided yet are sampled for.
     """
     if max_pulls < 1:
         raise InputError(f"max_pulls must be at least 1, not {max_pulls!r}")
-    session = policy.start(instance.problem, coins(seed, 0))
+    near = resolve_log_inv_delta(delta) if focus else None
+    session = policy.start(instance.problem, coins(seed, 0), focus=near)
     world = Environment(instance, seed)
     verdict = session.verdict(delta)
     interrupted = False
@@ -63,7 +71,8 @@ def run_trial(
                 watch(session, verdict)
     except KeyboardInterrupt:
         interrupted = True
-    return Trial(verdict, session.tally.asked.copy(), is_correct(instance, verdict), interrupted)
+    correct = is_correct(instance, verdict)
+    return Trial(verdict, session.intervals(delta), session.tally.asked.copy(), correct, interrupted)
 
 
 def is_correct(instance: Instance, verdict: Verdict) -> bool:

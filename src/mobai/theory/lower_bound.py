@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mobai.problem import FloatArray, Instance
+import numpy as np
+
+from mobai.errors import InputError
+from mobai.problem import FloatArray, Gaussian, Instance, IntArray, SubGaussian
 from mobai.theory.certificate import relative_gap
 from mobai.theory.confidence import binary_relative_entropy, resolve_log_inv_delta
 from mobai.theory.oracle import solve_oracle
 from mobai.theory.pairs import Pairs, floor_mass
+
+_MOST_ANSWERS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +34,11 @@ class LowerBound:
         bottleneck. Raising a pair's gap by 1 % lowers c* by about its price times 2 %. Shape (K, M).
     lower, upper
         Certified bounds on 1/value.
+    answers
+        The arms it is cheapest to show right, one per objective: the best ones, or with eps others within eps of them.
+    exact
+        Whether the bound is that of the families stated. Otherwise it is for Gaussian rewards of the same means and
+        standard deviations, which is close when gaps are small, and no strict bound.
     """
 
     value: float
@@ -33,6 +46,8 @@ class LowerBound:
     prices: FloatArray
     lower: float
     upper: float
+    answers: IntArray
+    exact: bool
 
     @property
     def gap(self) -> float:
@@ -50,6 +65,9 @@ class LowerBound:
 def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     """Compute c* (eta = 0) or c~ (weights kept above ``eta / (K (1 + eta))``) and the oracle weights.
 
+    With an indifference zone (``eps`` of an objective) several answers may be right, and the cheapest combination of
+    them counts; then ``samples`` bounds the mean for delta to 0 only (Degenne and Koolen 2019), not at every delta.
+
     Raises
     ------
     TieError
@@ -63,6 +81,24 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     >>> round(bound.value, 9), bound.weights.round(9)
     (8.0, array([0.5, 0.5]))
     """
-    oracle = solve_oracle(Pairs.of(instance), floor_mass(eta))
+    mass = floor_mass(eta)
+    instance.check_unique_best()
+    found = [(solve_oracle(Pairs.of(instance, answers), mass), answers) for answers in _right_answers(instance)]
+    oracle, answers = max(found, key=lambda pair: pair[0].upper)
+    exact = all(isinstance(objective.family, Gaussian | SubGaussian) for objective in instance.objectives)
     # The upper bound on the rate gives the value that is a true lower bound on samples.
-    return LowerBound(1 / oracle.upper, oracle.weights, oracle.prices, oracle.lower, oracle.upper)
+    return LowerBound(1 / oracle.upper, oracle.weights, oracle.prices, oracle.lower, oracle.upper, answers, exact)
+
+
+def _right_answers(instance: Instance) -> Iterator[IntArray]:
+    """Give every combination of right answers that finitely many samples can show right."""
+    inside = instance.gaps < instance.problem.eps * (1 - 1e-9)
+    inside[instance.best_arms, np.arange(instance.shape[1])] = True
+    choices = [np.flatnonzero(column) for column in inside.T]
+    count = math.prod(len(arms) for arms in choices)
+    if count > _MOST_ANSWERS:
+        raise InputError(
+            f"eps: {count:,} combinations of arms are right answers, and at most {_MOST_ANSWERS:,} can be compared; "
+            "choose a smaller eps"
+        )
+    return (np.array(arms, np.intp) for arms in itertools.product(*choices))

@@ -5,7 +5,8 @@ happens at the rate (the paper's eq. cstar, with known noise)::
 
     f_im(w) = D_im^2 / 2  /  (sd_im^2 / w_i + sd_bm^2 / w_b)
 
-so ``1/f_im = own_im / w_i + lead_im / w_b`` with ``own = 2 (sd_im/D_im)^2`` and ``lead = 2 (sd_bm/D_im)^2``.
+so ``1/f_im = own_im / w_i + lead_im / w_b`` with ``own = 2 (sd_im/D_im)^2`` and ``lead = 2 (sd_bm/D_im)^2``. With an
+indifference zone, D is the gap plus eps.
 """
 
 from __future__ import annotations
@@ -43,20 +44,25 @@ class Pairs:
     scale: float
 
     @classmethod
-    def of(cls, instance: Instance) -> Pairs:
-        """Collect the pairs of an instance whose best arms are unique."""
+    def of(cls, instance: Instance, answers: IntArray | None = None) -> Pairs:
+        """Collect the pairs of an instance whose best arms are unique, or of other right answers.
+
+        An answer has to be told apart from arms that are better by more than eps: its gaps grow by that much.
+        """
         instance.check_unique_best()
-        best, objectives = instance.best_arms, np.arange(instance.shape[1])
+        best = instance.best_arms if answers is None else answers
+        means, objectives = instance.oriented_means, np.arange(instance.shape[1])
+        gaps = means[best, objectives] - means + instance.problem.eps
         sd_best = instance.sd[best, objectives]
         rival = rivals(best, instance.shape[0])
-        standardised = instance.gaps[rival] / np.hypot(instance.sd, sd_best)[rival]
+        standardised = gaps[rival] / np.hypot(instance.sd, sd_best)[rival]
         unit, largest = float(standardised.min()), float(standardised.max())
         if largest > _LARGEST_SPREAD * unit:
             raise InputError(
                 f"means: the gaps divided by sd go from {unit:.3g} to {largest:.3g}; "
                 f"the largest may be at most {_LARGEST_SPREAD:g} times the smallest"
             )
-        ratio = np.divide(unit, instance.gaps, out=np.zeros(instance.shape), where=rival)
+        ratio = np.divide(unit, gaps, out=np.zeros(instance.shape), where=rival)
         return cls(2 * (instance.sd * ratio) ** 2, 2 * (sd_best * ratio) ** 2, best, unit**2)
 
     @property

@@ -23,7 +23,7 @@ from mobai.problem import FloatArray, Instance, IntArray
 from mobai.problem.problem import numbers
 from mobai.theory.certificate import relative_gap
 from mobai.theory.highs import solve_with_highs
-from mobai.theory.pairs import floor_mass
+from mobai.theory.pairs import floor_mass, rivals
 
 _PROMISED_GAP = 1e-9
 _LEAST_SHARE_OF_GAP = 1e-60
@@ -154,5 +154,6 @@ def surrogate_proportions(instance: Instance, weights: npt.ArrayLike, eta: float
         raise InputError(f"weights must be {instance.shape[0]} numbers, one per arm, not of shape {at.shape}")
     if (at < 0).any() or abs(at.sum() - 1) > 1e-6:
         raise InputError("weights must be nonnegative and sum to one")
-    plan = Plan(instance.gaps, instance.sd, instance.best_arms, floor_mass(eta))
+    gaps = np.where(rivals(instance.best_arms, instance.shape[0]), instance.gaps + instance.problem.eps, 0.0)
+    plan = Plan(gaps, instance.sd, instance.best_arms, floor_mass(eta))
     return plan.solve(at, plan.no_bases())[0]

@@ -1,0 +1,168 @@
+"""Confidence sequences for every mean: simultaneous over arms, objectives and times, agreeing with the decisions.
+
+They come from the very event on which decisions are right. With probability at least 1 - delta, for every objective
+with best arm b and every other arm i, the product of the two arms' martingales at their *true* means stays below
+M (K - 1) / delta at all times. An arm's martingale at its true mean is therefore below that number over the smallest
+value that some other arm's martingale has, and its mean is where that holds. Derivation: docs/guarantee.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.kernels.evidence import WIDTHS as NORMAL_WIDTHS
+from mobai.kernels.student import WIDTHS as STUDENT_WIDTHS
+from mobai.problem import Bernoulli, Bounded, FloatArray, Problem, Tally, UnknownVariance
+from mobai.theory.thresholds import union_level
+
+
+class Intervals(NamedTuple):
+    """Where the true means lie, in the objectives' own units.
+
+    ``contradicted`` marks objectives whose present data speak against an earlier decision: while the assumptions hold,
+    that has a probability of at most delta.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    contradicted: npt.NDArray[np.bool_]
+
+
+def confidence_intervals(
+    problem: Problem, tally: Tally, log_inv_delta: float, decided: tuple[int | None, ...] = ()
+) -> Intervals:
+    """Give an interval for every arm and objective, and fit them to what was decided."""
+    x = union_level(log_inv_delta, *problem.shape)
+    lower, upper = np.full(problem.shape, -np.inf), np.full(problem.shape, np.inf)
+    for m, objective in enumerate(problem.objectives):
+        counts, means = tally.pulls[:, m].astype(np.float64), tally.means[:, m]
+        if isinstance(objective.family, Bernoulli | Bounded):
+            low, high = objective.family.range
+            start = low if objective.sign > 0 else -high
+            lower[:, m], upper[:, m] = (
+                start + (high - low) * end for end in _unit(counts, means, start, high - low, x)
+            )
+            continue
+        if isinstance(objective.family, UnknownVariance):
+            half = _student(counts, tally.scatter[:, m], x)
+        else:
+            half = _normal(counts, problem.sd[:, m], x)
+        seen = counts > 0
+        lower[seen, m], upper[seen, m] = means[seen] - half[seen], means[seen] + half[seen]
+    contradicted = _fit(lower, upper, problem.eps, decided)
+    flipped = problem.signs < 0
+    lower[:, flipped], upper[:, flipped] = -upper[:, flipped], -lower[:, flipped]
+    return Intervals(lower, upper, contradicted)
+
+
+def _normal(counts: FloatArray, sd: FloatArray, x: float) -> FloatArray:
+    """Half widths for known noise: the widest over the partners an arm may have."""
+    widest = np.zeros(len(counts))
+    for noise in np.unique(sd):
+        group = np.flatnonzero(sd == noise)
+        # Among partners of equal noise the one with the most rewards allows the most.
+        first, second = _two_most(counts, group)
+        partner = np.where(np.arange(len(counts)) == first, second, counts[first])
+        ratio = noise / sd
+        alone = partner < 0
+        q = _normal_cost(counts * ratio, np.maximum(partner, 0) / ratio, x)
+        half = sd * np.sqrt(2 * q / np.maximum(counts, 1))
+        widest = np.where(alone, widest, np.maximum(widest, half))
+    return widest
+
+
+def _two_most(counts: FloatArray, group: npt.NDArray[np.intp]) -> tuple[int, float]:
+    """Give the arm of a group with the most rewards, and how many the next one has (-1 if there is none)."""
+    order = group[np.argsort(-counts[group], kind="stable")]
+    return int(order[0]), float(counts[order[1]]) if len(order) > 1 else -1.0
+
+
+def _normal_cost(own: FloatArray, partner: FloatArray, x: float) -> FloatArray:
+    """Solve for q: the average over c of ``exp(q n/(n+c)) / sqrt((1 + n/c) (1 + n'/c))`` equals exp(x)."""
+    c = np.array(NORMAL_WIDTHS)[:, None]
+    slope = own / (own + c)
+    offset = 0.5 * (np.log1p(own / c) + np.log1p(partner / c)) + math.log(len(c))
+    with np.errstate(divide="ignore"):
+        high = ((x + offset) / slope).min(axis=0)
+    low = np.zeros_like(high)
+    high = np.where(np.isfinite(high), high, 0.0)
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        below = np.logaddexp.reduce(middle * slope - offset, axis=0) < x
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high
+
+
+def _student(counts: FloatArray, scatter: FloatArray, x: float) -> FloatArray:
+    """Half widths for unknown variances, in closed form for each width."""
+    n, narrowest = np.maximum(counts, 1), np.full(len(counts), np.inf)
+    most = _most_of_others(counts)
+    level = gamma_level(x + math.log(len(STUDENT_WIDTHS)))
+    for c in STUDENT_WIDTHS:
+        k, y = c / (n + c), level + 0.5 * np.log1p(n / c) + 0.5 * np.log1p(most / c)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            rise = np.expm1(2 * y / n)
+            square = np.where(k * (rise + 1) < 1, scatter * rise / (1 - k * (rise + 1)), np.inf)
+        narrowest = np.minimum(narrowest, np.sqrt(square / n))
+    return narrowest
+
+
+def gamma_level(x: float) -> float:
+    """Solve ``L - log(1 + L) = x``: where the tail (1 + L) exp(-L) of a Gamma(2) variable equals exp(-x)."""
+    level = x + math.log1p(x + math.sqrt(2 * x))
+    for _ in range(60):
+        step = (level - math.log1p(level) - x) * (1 + level) / level
+        level -= step
+        if abs(step) <= 1e-15 * level:
+            break
+    return level
+
+
+def _unit(counts: FloatArray, means: FloatArray, start: float, width: float, x: float) -> tuple[FloatArray, FloatArray]:
+    """Ends, between 0 and 1, for rewards in a range: where ``n kl(p, q)`` is below what is allowed."""
+    from scipy.special import gammaln, rel_entr, xlogy
+
+    p = np.clip(np.where(counts > 0, (means - start) / width, 0.5), 0, 1)
+    heads, tails = counts * p, counts * (1 - p)
+    best = xlogy(heads, p) + xlogy(tails, 1 - p)
+    mixed = gammaln(heads + 0.5) + gammaln(tails + 0.5) - gammaln(counts + 1) - math.log(math.pi)
+    price = best - mixed
+    allowed = x + price + _most_of_others(price)
+    ends = []
+    for end in (0.0, 1.0):
+        inside, outside = p.copy(), np.full_like(p, end)
+        for _ in range(60):
+            middle = 0.5 * (inside + outside)
+            near = counts * (rel_entr(p, middle) + rel_entr(1 - p, 1 - middle)) < allowed
+            inside, outside = np.where(near, middle, inside), np.where(near, outside, middle)
+        ends.append(outside)
+    return ends[0], ends[1]
+
+
+def _most_of_others(values: FloatArray) -> FloatArray:
+    """Give the largest value among the other arms."""
+    first = int(values.argmax())
+    rest = np.full(len(values), values[first])
+    rest[first] = np.delete(values, first).max()
+    return rest
+
+
+def _fit(
+    lower: FloatArray, upper: FloatArray, eps: FloatArray, decided: tuple[int | None, ...]
+) -> npt.NDArray[np.bool_]:
+    """Use, in place, that a decided arm is within eps of the best; whether that leaves an arm without any mean."""
+    contradicted = np.zeros(len(eps), np.bool_)
+    for m, b in enumerate(decided):
+        if b is not None:
+            floor, ceiling = lower[:, m].max() - eps[m], upper[b, m] + eps[m]
+            lower[b, m] = max(lower[b, m], floor)
+            upper[:, m] = np.minimum(upper[:, m], np.where(np.arange(len(upper)) == b, np.inf, ceiling))
+            crossed = lower[:, m] > upper[:, m]
+            contradicted[m] = crossed.any()
+            middle = 0.5 * (lower[crossed, m] + upper[crossed, m])
+            lower[crossed, m], upper[crossed, m] = middle, middle
+    return contradicted
