@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mobai import GLR, MOBAI, InputError, Instance, Policy, Problem, TopTwo, Uniform, Verdict
 from mobai.lab.environment import Environment
+from mobai.lab.trial import run_trial
 from mobai.policy import Session
 from mobai.theory.thresholds import THRESHOLDS
 
@@ -195,3 +196,76 @@ def test_the_seed_fixes_the_choices() -> None:
 def test_bad_parts(make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_missing_metrics_are_counted_apart() -> None:
+    session = Policy().start(Problem(2, ["a", "b"]), seed=0)
+    session.tell(session.ask(), {"a": 1.0})
+    assert session.tally.pulls.tolist() == [[1, 0], [0, 0]]
+    session.tell(session.ask(), [math.nan, 2.0])
+    assert session.tally.pulls.tolist() == [[1, 0], [0, 1]]
+    assert session.tally.answered.tolist() == [1, 1]
+    assert not session.tally.complete
+    # The opening goes on until every arm has answered in every objective.
+    assert [session.ask(), session.ask()] == [0, 1]
+    session.tell(0, {"b": None, "a": None})
+    assert session.tally.told == 3
+
+
+def test_missing_at_random_keeps_the_guarantee() -> None:
+    """Two arms without a gap, half of the rewards of one lost: errors at most delta, and some."""
+    delta, runs, errors = 0.5, 60, 0
+    for run in range(runs):
+        rng = np.random.default_rng([5, run])
+        session = Policy(Uniform()).start(Problem(2, 1), seed=run)
+        for _ in range(150):
+            arm = session.ask()
+            session.tell(arm, [rng.normal(1e-9 * arm) if arm or rng.random() < 0.5 else math.nan])
+            decision = session.verdict(delta).decisions[0]
+            if decision is not None:
+                errors += decision.arm == 0
+                break
+    assert 0 < errors <= delta * runs
+
+
+def test_ties_end_with_an_indifference_zone() -> None:
+    world = Instance([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], objectives=["a:eps=0.5", "b"])
+    for rule in (TopTwo(), MOBAI(), Uniform()):
+        trial = run_trial(world, Policy(rule), 0.1, max_pulls=20_000)
+        assert trial.verdict.stopped
+        assert trial.correct
+
+
+def test_the_smallest_delta_decided_now() -> None:
+    session = Policy().start(WORLD.problem, seed=3)
+    world = Environment(WORLD, seed=3)
+    for _ in range(60):
+        arm = session.ask()
+        session.tell(arm, world.pull(arm))
+        verdict = session.verdict(0.9999)
+        for m, x in enumerate(verdict.reached):
+            if x > 1e-9:
+                assert session.verdict(log_inv_delta=x * (1 - 1e-9)).decisions[m] is not None
+                level = math.log(WORLD.shape[1] * (WORLD.shape[0] - 1)) + x
+                assert verdict.evidence[m] == pytest.approx(level, rel=1e-9)
+    assert verdict.smallest_deltas == pytest.approx(np.exp(-verdict.reached))
+
+
+@pytest.mark.parametrize("name", ["kaufmann_koolen", "theory", "empirical"])
+def test_reached_inverts_every_level(name: str) -> None:
+    stopping = GLR(name)
+    for x in (0.5, 3.0, 40.0):
+        assert stopping.reached(WORLD.problem, stopping.level(WORLD.problem, x)) == pytest.approx(x, rel=1e-6)
+    assert stopping.reached(WORLD.problem, -3.0) == 0
+
+
+@pytest.mark.parametrize("name", ["kaufmann_koolen", "theory"])
+def test_thresholds_proven_for_gaussians_refuse_others(name: str) -> None:
+    session = Policy(stopping=GLR(name)).start(Problem(2, ["click:bernoulli"]), seed=0)
+    with pytest.raises(InputError, match=f"threshold '{name}' is proven for Gaussian rewards of known sd only"):
+        session.verdict(0.1)
+
+
+def test_focus_is_a_level() -> None:
+    with pytest.raises(InputError, match="log_inv_delta must be a positive"):
+        Policy().start(WORLD.problem, focus=-1.0)

@@ -195,7 +195,7 @@ class Session:
         self._open[arm] += 1
         return arm
 
-    def tell(self, arm: int, rewards: npt.ArrayLike | Mapping[str, float]) -> None:
+    def tell(self, arm: int, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
         """Report the rewards of an arm that was asked for, in any order of answers.
 
         One number per objective, NaN where it is missing; or a mapping from the names of those that are there.

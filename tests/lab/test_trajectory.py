@@ -134,3 +134,45 @@ def test_a_stopping_rule_that_is_not_ours_is_asked_itself() -> None:
     found = run_trajectory(Setting(world, sampling_rule("top-two"), [Never()], [1.0], max_pulls=50))
     assert found.pulls == 50
     assert (found.decided == -1).all()
+
+
+MIXED = Instance(
+    [[0.3, 80, 3.0, 1.0], [0.5, 70, 3.5, 0.2], [0.4, 95, 4.2, 1.5], [0.2, 76, 2.0, 0.7]],
+    sd=[math.nan, 10, 1, math.nan],
+    objectives=["ctr:bernoulli", "latency:min:unknown-variance", "stars:bounded=1..5", "g:min:subgaussian=2:eps=0.05"],
+)
+
+
+@pytest.mark.parametrize("text", [rule for rule in RULES if "elimination" not in rule])
+@pytest.mark.parametrize("focus", [False, True])
+def test_families_and_focus(text: str, focus: bool) -> None:
+    """Every family in one problem, with an indifference zone; focused on what is undecided, or not."""
+    level = math.log(1.5)
+    one, two = run_both(Setting(MIXED, sampling_rule(text), [GLR()], [level], 3, 1, 1200, focus))
+    for name in ("decided", "answers", "asked", "leaders", "means", "pulls"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    assert (one.decided >= 0).any() or "as_printed" in text
+
+
+@pytest.mark.parametrize("text", ["top-two", "mo-bai", "frank-wolfe", "track-and-stop", "d-tracking"])
+def test_focus_turns_to_what_is_left(text: str) -> None:
+    """Once the easy objective is decided, its arms are left alone."""
+    world = Instance([[3.0, 0.0], [2.0, 0.0], [0.0, 0.2], [0.0, 0.0]])
+    shares = {}
+    for focus in (False, True):
+        setting = Setting(world, sampling_rule(text), [GLR()], [math.log(10)], 1, 0, 20_000, focus)
+        trajectory = run_trajectory(setting)
+        assert trajectory.answers[0, :, 0].tolist() == [0, 2]
+        shares[focus] = trajectory.asked[0, 0, :2].sum() / trajectory.pulls
+    assert shares[True] <= shares[False]
+
+
+def test_bounded_rewards_have_their_mean_and_noise() -> None:
+    world = Instance([[3.5, 0.3], [2.0, 0.3]], [[0.8, math.nan]] * 2, objectives=["a:bounded=1..5", "b:bernoulli"])
+    environment = Environment(world, seed=1)
+    rewards = np.array([environment.pull(0) for _ in range(20_000)])
+    assert set(np.unique(rewards[:, 0])) == {1.0, 3.5, 5.0}
+    assert set(np.unique(rewards[:, 1])) == {0.0, 1.0}
+    # Five standard errors.
+    assert rewards.mean(axis=0) == pytest.approx(world.means[0], abs=5 * 0.8 / math.sqrt(20_000))
+    assert rewards.std(axis=0) == pytest.approx(world.sd[0], rel=0.05)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import cvxpy
 import numpy as np
 import pytest
@@ -203,3 +205,51 @@ def test_a_failed_certificate_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(oracle, "_MOST_STEPS", 2)
     with pytest.raises(ConvergenceError, match="certified only to a relative gap"):
         lower_bound(synthetic(seed=0))
+
+
+def test_an_indifference_zone_of_one_objective_raises_the_best_arm() -> None:
+    """With one objective every gap grows by eps, which is the same as a best arm that is better by eps."""
+    means = np.array([[0.5], [0.3], [0.1], [0.45]])
+    raised = means + np.array([[0.2], [0], [0], [0]])
+    zone = lower_bound(Instance(means, objectives=["x:eps=0.2"]))
+    assert zone.value == pytest.approx(lower_bound(Instance(raised)).value, rel=1e-8)
+    assert zone.answers.tolist() == [0]
+
+
+def test_the_cheapest_right_answers_count() -> None:
+    """An arm that is nearly best twice can be cheaper to show right than two best arms; checked by trying all."""
+    means = np.array([[1.0, 0.9], [0.95, 0.95], [0.9, 1.0], [0.0, 0.2]])
+    objectives = ["a:eps=0.3", "b:eps=0.3"]
+    found = lower_bound(Instance(means, objectives=objectives))
+    values = {}
+    for first in range(3):
+        for second in range(3):
+            # Told apart from an arm that is better by eps: the gaps of an instance with these answers raised.
+            gaps = [means[first, 0] - means[:, 0] + 0.3, means[second, 1] - means[:, 1] + 0.3]
+            table = -np.array(gaps).T
+            table[first, 0] = table[second, 1] = 0
+            values[first, second] = lower_bound(Instance(table)).value
+    best = min(values, key=lambda pair: values[pair])
+    assert found.value == pytest.approx(values[best], rel=1e-8)
+    assert values[tuple(found.answers.tolist())] == pytest.approx(values[best], rel=1e-8)
+    assert found.value < lower_bound(Instance(means)).value
+
+
+def test_ties_within_eps_are_no_obstacle() -> None:
+    bound = lower_bound(Instance([[1.0], [1.0]], objectives=["x:eps=0.5"]))
+    assert bound.value == pytest.approx(8 / 0.25)
+    with pytest.raises(TieError, match="say with eps"):
+        lower_bound(Instance([[1.0], [1.0]]))
+
+
+def test_too_many_right_answers() -> None:
+    objectives = [f"x{m}:eps=5" for m in range(6)]
+    with pytest.raises(InputError, match="eps: 15,625 combinations of arms are right answers"):
+        lower_bound(Instance(np.eye(5, 6), objectives=objectives))
+
+
+def test_other_families_are_approximated() -> None:
+    coins = lower_bound(Instance([[0.5], [0.4]], objectives=["x:bernoulli"]))
+    assert not coins.exact
+    assert coins.value == pytest.approx(lower_bound(Instance([[0.5], [0.4]], [[0.5], [math.sqrt(0.24)]])).value)
+    assert lower_bound(Instance([[0.5], [0.4]], objectives=["x:subgaussian=2"])).exact

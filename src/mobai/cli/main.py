@@ -18,6 +18,7 @@ _COMMANDS = {
     "run": "Simulate one run on an instance.",
     "simulate": "Simulate many trials of several rules, on all cores.",
     "plot": "Draw the results of a simulation.",
+    "audit": "Try to break the guarantee, and see broken rules caught.",
     "reproduce": "Run the paper's tables and figures again, and write a report.",
 }
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import mobai
 from mobai.errors import InputError
+from mobai.lab.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.lab.simulate import Progress
 from mobai.paper import figures, slips, tables, timing
 from mobai.paper.archive import Archive
-from mobai.paper.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.paper.runs import EPSILONS, RUNS
 
 Watch = Callable[[str, Progress], None]

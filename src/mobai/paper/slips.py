@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mobai.lab.document import Block, Paragraph, Table
 from mobai.lab.summary import mean_interval
 from mobai.paper.archive import Archive
-from mobai.paper.document import Block, Paragraph, Table
 from mobai.paper.runs import TENTH
 from mobai.paper.tables import interval
 

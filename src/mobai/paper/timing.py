@@ -7,10 +7,10 @@ import time
 
 import numpy as np
 
+from mobai.lab.document import Block, Paragraph, Table
 from mobai.lab.environment import Environment
 from mobai.lab.trajectory import Setting, run_trajectory
 from mobai.paper.archive import Archive
-from mobai.paper.document import Block, Paragraph, Table
 from mobai.paper.instances import find_instance
 from mobai.paper.published import TABLE_1
 from mobai.paper.runs import SYNTHETIC

@@ -162,12 +162,13 @@ def parse_family(text: str) -> Family | None:
     name, equals, value = text.partition("=")
     if not equals:
         return _PLAIN[name]() if name in _PLAIN else None
+    wanted = {"gaussian": 1, "subgaussian": 1, "bounded": 2}.get(name)
     try:
-        if name == "bounded":
-            low, dots, high = value.partition("..")
-            return Bounded(float(low), float(high)) if dots else None
-        if name in ("gaussian", "subgaussian"):
-            return Gaussian(float(value)) if name == "gaussian" else SubGaussian(float(value))
+        numbers = [float(part) for part in value.split("..")]
     except ValueError:
         return None
-    return None
+    if len(numbers) != wanted:
+        return None
+    if name == "bounded":
+        return Bounded(*numbers)
+    return Gaussian(*numbers) if name == "gaussian" else SubGaussian(*numbers)

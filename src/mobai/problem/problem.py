@@ -75,7 +75,7 @@ class Problem:
             raise InputError(f"arm must be an integer from 0 to {len(self.arms) - 1}, not {arm!r}")
         return int(arm)
 
-    def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float]) -> FloatArray:
+    def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float | None]) -> FloatArray:
         """Give one reward per objective, NaN for missing ones, or say which one is not acceptable."""
         values = self._from_names(rewards) if isinstance(rewards, Mapping) else _table(rewards, "rewards")
         if values.shape != self.signs.shape:
@@ -93,7 +93,7 @@ class Problem:
                 raise InputError(f"rewards: {objective.name!r} is {objective.family}, which {value!r} is not")
         return values
 
-    def _from_names(self, rewards: Mapping[str, float]) -> FloatArray:
+    def _from_names(self, rewards: Mapping[str, float | None]) -> FloatArray:
         names = self.objective_names
         for name, value in rewards.items():
             if name not in names:

@@ -124,7 +124,7 @@ def gamma_level(x: float) -> float:
 
 def _unit(counts: FloatArray, means: FloatArray, start: float, width: float, x: float) -> tuple[FloatArray, FloatArray]:
     """Ends, between 0 and 1, for rewards in a range: where ``n kl(p, q)`` is below what is allowed."""
-    from scipy.special import gammaln, rel_entr, xlogy
+    from scipy.special import gammaln, xlogy
 
     p = np.clip(np.where(counts > 0, (means - start) / width, 0.5), 0, 1)
     heads, tails = counts * p, counts * (1 - p)
@@ -137,7 +137,7 @@ def _unit(counts: FloatArray, means: FloatArray, start: float, width: float, x: 
         inside, outside = p.copy(), np.full_like(p, end)
         for _ in range(60):
             middle = 0.5 * (inside + outside)
-            near = counts * (rel_entr(p, middle) + rel_entr(1 - p, 1 - middle)) < allowed
+            near = best - xlogy(heads, middle) - xlogy(tails, 1 - middle) < allowed
             inside, outside = np.where(near, middle, inside), np.where(near, outside, middle)
         ends.append(outside)
     return ends[0], ends[1]

@@ -1,0 +1,1 @@
+"""A laboratory for the guarantee: simulations that try to break it, and controls that must be caught."""

@@ -1,0 +1,141 @@
+"""What is tried: instances on which an invalid rule would be found out, and rules known to be invalid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from mobai.audit.controls import PeekedTest
+from mobai.problem import (
+    Bernoulli,
+    Bounded,
+    Family,
+    Gaussian,
+    Instance,
+    Objective,
+    SubGaussian,
+    UnknownVariance,
+)
+from mobai.rules.sampling.base import SamplingRule
+from mobai.rules.sampling.successive_elimination import SuccessiveElimination
+from mobai.rules.sampling.top_two import TopTwo
+from mobai.rules.sampling.uniform import Uniform
+from mobai.rules.stopping import GLR, StoppingRule
+
+TEN_PERCENT = math.log(10)
+# Two arms that differ by this share of the noise are tied for all practical purposes, and one of them is still wrong.
+_NOTHING = 1e-9
+
+
+class Case(NamedTuple):
+    """One line of the audit: ``valid`` is what is claimed, ``tilted`` asks for importance sampling."""
+
+    name: str
+    family: str
+    instance: Instance
+    rule: SamplingRule
+    stopping: StoppingRule
+    log_inv_delta: float
+    trials: int
+    max_pulls: int
+    valid: bool = True
+    tilted: bool = False
+
+
+class Kind(NamedTuple):
+    """A family to audit: where its means are, how large its noise is, and how far losers are behind."""
+
+    name: str
+    family: Family
+    centre: float
+    noise: float
+    behind: float
+
+
+KINDS = (
+    Kind("gaussian", Gaussian(), 0.0, 1.0, 1.0),
+    Kind("subgaussian", SubGaussian(2.0), 0.0, 2.0, 2.0),
+    Kind("unknown variance", UnknownVariance(), 0.0, 3.0, 3.0),
+    Kind("bernoulli", Bernoulli(), 0.5, 0.5, 0.3),
+    Kind("rare bernoulli", Bernoulli(), 0.05, math.sqrt(0.05 * 0.95), 0.03),
+    Kind("bounded, at its ends", Bounded(1, 5), 3.0, 2.0, 1.2),
+    Kind("bounded, within", Bounded(1, 5), 3.0, 1.0, 1.2),
+)
+
+
+def duel(kind: Kind, gap: float = _NOTHING, eps: float = 0.0) -> Instance:
+    """Two arms, the second better by ``gap`` (in units of the noise): all that separates them is chance."""
+    means = [[kind.centre], [kind.centre + gap * kind.noise]]
+    objective = Objective("value", "max", kind.family, eps * kind.noise)
+    return Instance(means, _noise(kind, (2, 1)), objectives=[objective])
+
+
+def contenders(kinds: tuple[Kind, ...], gap: float = 0.2) -> Instance:
+    """Two arms that contend for each objective and are far behind in the others: K = 2M."""
+    objectives = len(kinds)
+    means, sd = np.empty((2 * objectives, objectives)), np.empty((2 * objectives, objectives))
+    for m, kind in enumerate(kinds):
+        means[:, m] = kind.centre - kind.behind
+        # The better of the two is the first in one objective and the second in the next.
+        means[2 * m + m % 2, m] = kind.centre
+        means[2 * m + 1 - m % 2, m] = kind.centre - gap * kind.noise
+        sd[:, m] = _noise(kind, (2 * objectives, 1))[:, 0]
+    names = [Objective(f"value {m}", "max", kind.family) for m, kind in enumerate(kinds)]
+    return Instance(means, sd, objectives=names)
+
+
+def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """The noise of every arm; that of every second arm is half as large where nobody knows it."""
+    if isinstance(kind.family, Bernoulli) or kind.name == "bounded, at its ends":
+        return np.full(shape, np.nan)
+    table = np.full(shape, kind.noise)
+    if isinstance(kind.family, UnknownVariance):
+        table[::2] /= 2
+    return table
+
+
+def all_cases(scale: float = 1.0) -> list[Case]:
+    """Give every line of the audit; ``scale`` multiplies the numbers of trials."""
+    cases = [*_families(), *_thresholds(), *_controls()]
+    return [case._replace(trials=max(round(case.trials * scale), 20)) for case in cases]
+
+
+def _families() -> Iterator[Case]:
+    """Try the default stopping rule on every family."""
+    mixture = GLR("mixture")
+    for kind in KINDS:
+        yield Case("two arms, no gap", kind.name, duel(kind), TopTwo(), mixture, TEN_PERCENT, 4000, 3000)
+        zone = duel(kind, gap=0.2 * (1 + 1e-6), eps=0.2)
+        yield Case("just outside eps", kind.name, zone, TopTwo(), mixture, TEN_PERCENT, 4000, 3000)
+        crowd = contenders((kind,) * 3)
+        yield Case("two contenders an objective", kind.name, crowd, TopTwo(), mixture, TEN_PERCENT, 1000, 100_000)
+        if kind.name != "bounded, within":
+            yield Case("two arms, no gap", kind.name, duel(kind), TopTwo(), mixture, 50.0, 400, 100_000, tilted=True)
+    mixed = contenders((KINDS[0], KINDS[2], KINDS[3], KINDS[5]))
+    yield Case("all families at once", "mixed", mixed, TopTwo(), mixture, TEN_PERCENT, 1000, 100_000)
+
+
+def _thresholds() -> Iterator[Case]:
+    """Try the other proven rules."""
+    gaussian, uniform = KINDS[0], Uniform()
+    for name in ("kaufmann_koolen", "theory"):
+        yield Case("two arms, no gap", "gaussian", duel(gaussian), uniform, GLR(name), TEN_PERCENT, 4000, 3000)
+    yield Case("two arms, no gap", "gaussian", duel(gaussian), uniform, GLR("mixture"), TEN_PERCENT, 4000, 3000)
+    rule = SuccessiveElimination(0.1)
+    crowd = contenders((gaussian,) * 3)
+    yield Case("two contenders an objective", "gaussian", crowd, rule, rule.stopping, TEN_PERCENT, 500, 1_000_000)
+
+
+def _controls() -> Iterator[Case]:
+    """Rules known to be invalid: an audit that does not catch them is worth nothing."""
+    nothing, empirical = duel(KINDS[0]), GLR("empirical")
+    for x, trials in ((50.0, 1000), (500.0, 400)):
+        yield Case("two arms, no gap", "gaussian", nothing, TopTwo(), empirical, x, trials, 100_000, False, tilted=True)
+    yield Case("two arms, no gap", "gaussian", nothing, Uniform(), PeekedTest(), TEN_PERCENT, 300, 400, valid=False)
+    printed = SuccessiveElimination(0.1, as_printed=True)
+    spaced = Instance(np.eye(20, 10) * 0.5)
+    stop = printed.stopping
+    yield Case("gaps of 0.5, K = 20, M = 10", "gaussian", spaced, printed, stop, TEN_PERCENT, 300, 100_000, valid=False)

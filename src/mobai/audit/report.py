@@ -1,0 +1,83 @@
+"""The findings of an audit as a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import mobai
+from mobai.audit.audit import Finding
+from mobai.errors import InputError
+from mobai.lab.document import Block, Heading, Paragraph, Table, to_html, to_markdown
+
+HEADER = (
+    "family",
+    "instance",
+    "stopping",
+    "sampling",
+    "delta",
+    "trials",
+    "decided",
+    "error / delta",
+    "95 % interval",
+    "",
+)
+
+_INTRODUCTION = (
+    "Each line simulates a rule where errors are likeliest and counts the trials in which some objective was decided "
+    "for an arm that is not a right answer. The number is that error probability over delta: at most 1 is what is "
+    "claimed. A claim is broken when the whole interval lies above 1; a control, a rule known to be invalid, is caught "
+    "then."
+)
+_INSTANCES = (
+    "Two arms without a gap: they differ by a billionth of the noise, one is wrong, and the test is looked at after "
+    "every pull. Just outside eps: two arms that differ by a millionth more than the indifference zone of 0.2 sd. Two "
+    "contenders: K = 2M arms, two of which differ by 0.2 sd in each of M = 3 objectives (with all families at once, "
+    "M = 4). Trials are cut off after 400 to 1,000,000 pulls, so the errors are lower bounds. For delta = exp(-50) and "
+    "exp(-500) wrong decisions are sampled by importance: rewards are drawn with random means and weighed back."
+)
+
+
+def cells(finding: Finding) -> list[str]:
+    """Write a finding as a row."""
+    case, (low, high) = finding.case, finding.interval
+    delta = f"{math.exp(-case.log_inv_delta):.3g}" if case.log_inv_delta < 20 else f"exp(-{case.log_inv_delta:g})"
+    return [
+        case.family,
+        case.name,
+        case.stopping.name + ("" if case.valid else " (control)"),
+        case.rule.name,
+        delta,
+        f"{case.trials:,}" + (" weighted" if case.tilted else ""),
+        f"{finding.decided:.0%}",
+        f"{finding.ratio:.3f}",
+        f"{max(low, 0):.3f} to {high:.3f}",
+        finding.verdict,
+    ]
+
+
+def blocks(findings: Sequence[Finding], seed: int) -> list[Block]:
+    """Put the page together."""
+    wrong = [finding for finding in findings if not finding.passed]
+    outcome = (
+        "Every claim holds and every control is caught." if not wrong else f"{len(wrong)} lines are not as claimed."
+    )
+    return [
+        Heading("An audit of the guarantee", 1),
+        Paragraph(f"mobai {mobai.__version__}, seed {seed}. {outcome}"),
+        Paragraph(_INTRODUCTION),
+        Paragraph(_INSTANCES),
+        Table(HEADER, [cells(finding) for finding in findings], left=5),
+    ]
+
+
+def write(findings: Sequence[Finding], seed: int, folder: Path) -> None:
+    """Write ``report.md`` and ``report.html`` into a folder."""
+    page = blocks(findings, seed)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "report.md").write_text(to_markdown(page), encoding="utf-8")
+        (folder / "report.html").write_text(to_html(page, folder, "An audit of the guarantee"), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"out: {folder}: {error.strerror or 'cannot be written'}") from None

@@ -1,0 +1,150 @@
+"""The evidence of every family against its definition, written out with SciPy and mpmath."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.special import betaln, xlogy
+from scipy.stats import gamma
+
+from mobai import Bernoulli, Bounded, Gaussian, Objective, Problem, UnknownVariance
+from mobai.problem import Family, Tally
+from mobai.theory.glr import see
+from mobai.theory.intervals import gamma_level
+from mobai.theory.thresholds import THRESHOLDS, pair_scores
+
+counts = st.integers(1, 400)
+
+
+def evidence(
+    family: Family,
+    n: tuple[int, int],
+    means: tuple[float, float],
+    scatter: tuple[float, float] = (0, 0),
+    eps: float = 0,
+) -> tuple[float, float]:
+    """The score and the transport cost of two arms, the first of which leads."""
+    problem = Problem(2, [Objective("x", "max", family, eps)])
+    seen = see(problem, np.array(means)[:, None], np.array(n)[:, None], np.array(scatter, float)[:, None])
+    assert seen.leaders[0] == 0
+    return float(pair_scores(THRESHOLDS["mixture"], seen, sum(n))[1, 0]), float(seen.pairs[0, 1])
+
+
+@given(counts, counts, st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.5))
+def test_coins_by_definition(n_b: int, n_i: int, one: float, two: float, eps: float) -> None:
+    heads_b, heads_i = sorted((round(one * n_b) / n_b, round(two * n_i) / n_i))[::-1]
+    s_b, s_i = heads_b * n_b, heads_i * n_i
+
+    def null(p: float) -> float:
+        q = min(p + eps, 1)
+        return -float(xlogy(s_b, p) + xlogy(n_b - s_b, 1 - p) + xlogy(s_i, q) + xlogy(n_i - s_i, 1 - q))
+
+    ends = [null(0.0), null(1 - eps)]
+    inner = minimize_scalar(null, bounds=(0, 1 - eps), method="bounded", options={"xatol": 1e-12}).fun
+    mixed = sum(betaln(s + 0.5, n - s + 0.5) - math.log(math.pi) for s, n in ((s_b, n_b), (s_i, n_i)))
+    score, cost = evidence(Bernoulli(), (n_b, n_i), (heads_b, heads_i), eps=eps)
+    assert score == pytest.approx(mixed + min(*ends, inner), abs=2e-6)
+    assert score <= cost + 1e-9
+
+
+def student_arm(d: float, n: int, v: float, c: float) -> float:
+    """Log E of one arm: docs/guarantee.md, as printed there."""
+    r = n * d**2 / v
+    return 0.5 * math.log(c / (n + c)) + n / 2 * (math.log1p(r) - math.log1p(r * c / (n + c)))
+
+
+@given(
+    st.integers(2, 300),
+    st.integers(2, 300),
+    st.floats(0, 20),
+    st.floats(1e-3, 1e3),
+    st.floats(1e-3, 1e3),
+    st.sampled_from([0.0, 0.3]),
+)
+def test_unknown_variance_by_definition(n_b: int, n_i: int, gap: float, v_b: float, v_i: float, eps: float) -> None:
+    v_b, v_i = v_b * n_b, v_i * n_i
+    apart = gap + eps
+    # Fine near both means, where the wells are, and even in between.
+    near = np.geomspace(1e-7, 1, 3000) * apart
+    grid = np.unique(np.concatenate([[0], near, apart - near, np.linspace(0, apart, 3001)]))
+    best = max(
+        min(student_arm(apart - x, n_b, v_b, c) + student_arm(x, n_i, v_i, c) for x in grid) for c in (1.0, 64.0)
+    )
+    expected = (best - math.log1p(best) if best > 0 else best) - math.log(2)
+    score, cost = evidence(UnknownVariance(), (n_b, n_i), (gap, 0.0), (v_b, v_i), eps)
+    assert expected - 1e-3 * max(1, abs(expected)) <= score <= expected + 1e-6
+    assert score <= cost
+
+
+def test_unknown_variance_is_a_bayes_factor() -> None:
+    """One arm's martingale is the ratio of two integrals over the noise: with a shifted mean, and without."""
+    rewards, mu, c = [0.3, 1.9, 1.1], 0.2, 1.0
+
+    def likelihood(shift: float, s: float) -> mpmath.mpf:
+        return mpmath.exp(-sum((x - mu - shift * s) ** 2 for x in rewards) / (2 * s * s)) / s ** (len(rewards) + 1)
+
+    prior = mpmath.sqrt(c / (2 * mpmath.pi))
+    shifted = mpmath.quad(
+        lambda t, s: prior * mpmath.exp(-c * t * t / 2) * likelihood(t, s), [-8, 0, 8], [0.02, 0.5, 1, 3, 20]
+    )
+    plain = mpmath.quad(lambda s: likelihood(0, s), [0.02, 0.5, 1, 3, 20, 100])
+    mean = sum(rewards) / 3
+    scatter = sum((x - mean) ** 2 for x in rewards)
+    assert student_arm(mean - mu, 3, scatter, c) == pytest.approx(float(mpmath.log(shifted / plain)), abs=2e-3)
+
+
+@pytest.mark.parametrize("x", [0.01, 1.0, 5.0, 50.0, 700.0])
+def test_gamma_level(x: float) -> None:
+    level = gamma_level(x)
+    assert gamma(2).logsf(level) == pytest.approx(-x, rel=1e-9)
+
+
+def test_constant_rewards() -> None:
+    """Rewards without any scatter are no proof after two of them, and some after many."""
+    few, _ = evidence(UnknownVariance(), (2, 2), (1.0, 0.0))
+    many, _ = evidence(UnknownVariance(), (30, 30), (1.0, 0.0))
+    assert few < 1 < 20 < many < math.inf
+    one, _ = evidence(UnknownVariance(), (1, 1), (1.0, 0.0))
+    assert one <= 0
+
+
+@pytest.mark.parametrize("family", [Gaussian(), UnknownVariance(), Bernoulli(), Bounded(-3, 9)])
+def test_extreme_counts_give_numbers(family: Family) -> None:
+    low, high = family.range if family.range[1] < math.inf else (0.0, 1.0)
+    for n in ((1, 1), (1, 10**7), (10**7, 1), (10**7, 10**7)):
+        for top, bottom in ((high, low), (high, high), (low, low)):
+            score, cost = evidence(family, n, (top, bottom), (n[0] * 1e-3, n[1] * 1e3), eps=0.1)
+            assert math.isfinite(score)
+            assert math.isfinite(cost)
+            assert score <= cost + 1e-6 * max(1, abs(cost))
+
+
+@pytest.mark.parametrize("family", [Gaussian(), UnknownVariance(), Bounded(-20.0, 20.0)])
+@pytest.mark.parametrize("name", ["mixture", "empirical"])
+def test_directions_are_mirror_images(family: Family, name: str) -> None:
+    tallies = []
+    for direction in ("max", "min"):
+        problem = Problem(3, [Objective("x", direction, family, 0.1)])
+        tally = Tally(problem)
+        for step, reward in enumerate(np.random.default_rng(1).normal(0, 2, 60)):
+            told = problem.check_rewards([reward if direction == "max" else -reward])
+            tally.tell(step % 3, told * problem.signs)
+        seen = see(problem, tally.means, tally.pulls, tally.scatter)
+        tallies.append(pair_scores(THRESHOLDS[name], seen, 60))
+    assert tallies[0] == pytest.approx(tallies[1], rel=1e-12)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40))
+def test_scatter_is_the_sum_of_squares(rewards: list[float]) -> None:
+    tally = Tally(Problem(2, 2))
+    for reward in rewards:
+        tally.tell(1, np.array([reward, math.nan]))
+    assert tally.pulls.tolist() == [[0, 0], [len(rewards), 0]]
+    assert tally.scatter[1, 0] == pytest.approx(float(np.sum((np.array(rewards) - np.mean(rewards)) ** 2)), abs=1e-6)
+    assert tally.scatter[1, 1] == tally.sums[1, 1] == 0
