@@ -16,9 +16,8 @@ from mobai.kernels.seen import NORMAL, UNIT, Seen, estimate_noise, gap_between, 
 from mobai.kernels.student import student_cost, student_score
 from mobai.kernels.unit import unit_cost, unit_score
 
-# The thresholds of mobai.theory.thresholds; those up to LAST_STICKY decide every objective at its own time.
+# The thresholds of mobai.theory.thresholds.
 MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
-LAST_STICKY = KAUFMANN_KOOLEN
 WIDTHS = (1 / 8, 1.0, 8.0, 64.0, 512.0, 4096.0, 32768.0)
 
 

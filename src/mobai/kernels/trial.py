@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mobai.kernels.compiled import kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.evidence import LAST_STICKY, score, statistic
+from mobai.kernels.evidence import score, statistic
 from mobai.kernels.seen import Seen, estimate_noise
 
 Cube = npt.NDArray[np.float64]
@@ -34,6 +34,7 @@ class Ladder(NamedTuple):
     """
 
     kinds: Integers
+    sticky: Integers  # 1 for rules that decide every objective at its own time
     levels: Matrix
     rungs: Integers
     blocks: IntCube
@@ -86,7 +87,7 @@ def climb(ladder: Ladder, seen: Seen, arm: int, pulls: int) -> bool:
     """Look at the evidence after the pull of an arm (-1: of any); whether there was something to decide and all is."""
     done = len(ladder.kinds) > 0
     for s in range(len(ladder.kinds)):
-        sticky = ladder.kinds[s] <= LAST_STICKY
+        sticky = ladder.sticky[s] > 0
         lines = len(seen.leaders) if sticky else 1
         lowest = ladder.levels.shape[1]
         for line in range(lines):
@@ -112,7 +113,7 @@ def close_decided(ladder: Ladder, seen: Seen) -> None:
     for m in range(len(seen.leaders)):
         decided = len(ladder.kinds) > 0
         for s in range(len(ladder.kinds)):
-            line = m if ladder.kinds[s] <= LAST_STICKY else 0
+            line = m if ladder.sticky[s] else 0
             decided = decided and ladder.rungs[s, line] == ladder.levels.shape[1]
         if decided:
             seen.open[m] = 0

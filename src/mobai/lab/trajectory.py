@@ -162,6 +162,7 @@ def _new_ladder(instance: Instance, stoppings: Sequence[StoppingRule], levels: S
     heights: FloatArray = np.array([[stopping.level(instance.problem, x) for x in levels] for stopping in stoppings])
     return Ladder(
         kinds=np.array(kinds, np.int64),
+        sticky=np.array([isinstance(stopping, GLR) and stopping.sticky for stopping in stoppings], np.int64),
         levels=heights,
         rungs=np.zeros((rules, objectives), np.int64),
         blocks=np.full((rules, objectives, 3), -1),

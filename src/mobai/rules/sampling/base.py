@@ -95,5 +95,5 @@ def _nothing(shape: tuple[int, int]) -> tuple[World, Ladder]:
     cube = np.zeros((0, objectives, 0), np.int64)
     world = World(np.zeros((arms, 0, objectives)), np.zeros(arms, np.int64))
     none = np.zeros(0, np.int64)
-    ladder = Ladder(none, np.zeros((0, 0)), numbers, cube, cube, cube, none, cube, focus=False)
+    ladder = Ladder(none, none, np.zeros((0, 0)), numbers, cube, cube, cube, none, cube, focus=False)
     return world, ladder

@@ -16,8 +16,8 @@ class GLR:
     """Decide an objective once its evidence exceeds the level that delta demands.
 
     With ``mixture`` and ``kaufmann_koolen`` every objective is decided at its own time and stays decided. With
-    ``theory`` and ``empirical`` all are decided together, at the first time when every one exceeds the level (the
-    paper).
+    ``theory`` and ``empirical``, and with ``at_once``, all are decided together, at the first time when every one
+    exceeds the level (the paper).
 
     Examples
     --------
@@ -26,6 +26,7 @@ class GLR:
     """
 
     threshold: str = "mixture"
+    at_once: bool = False
 
     def __post_init__(self) -> None:
         """Check the name of the threshold."""
@@ -34,7 +35,7 @@ class GLR:
     @property
     def name(self) -> str:
         """The name of the threshold."""
-        return self.threshold
+        return f"{self.threshold}, all at once" if self.at_once else self.threshold
 
     @property
     def certified(self) -> bool:
@@ -44,7 +45,7 @@ class GLR:
     @property
     def sticky(self) -> bool:
         """Whether objectives are decided one by one."""
-        return find_threshold(self.threshold).sticky
+        return find_threshold(self.threshold).sticky and not self.at_once
 
     def level(self, problem: Problem, log_inv_delta: float) -> float:
         """Give the evidence that delta demands of every objective; refuses families it is not proven for."""
