@@ -13,3 +13,7 @@ class TieError(InputError):
 
 class ConvergenceError(RuntimeError):
     """A solver could not certify its answer to the accuracy it promises. Please report the instance."""
+
+
+class StorageError(Exception):
+    """A storage that cannot be read or written as it should: full, read-only, damaged, foreign or too new."""

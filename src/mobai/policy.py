@@ -22,6 +22,7 @@ from mobai.rules.sampling.top_two import TopTwo
 from mobai.rules.stopping import GLR, Decision, Elimination, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.intervals import Intervals, confidence_intervals
+from mobai.theory.thresholds import union_level
 
 Seed = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
 
@@ -234,4 +235,4 @@ class Session:
         """
         x = resolve_log_inv_delta(delta, log_inv_delta)
         decided = tuple(None if one is None else one.arm for one in self._watch.decisions(x))
-        return confidence_intervals(self.problem, self.tally, x, decided)
+        return confidence_intervals(self.problem, self.tally, union_level(x, *self.problem.shape), decided)

@@ -26,7 +26,7 @@ def test_known_noise_by_definition() -> None:
         for _ in range(count):
             tally.tell(arm, np.array([float(arm)]))
     x = math.log(2 / 0.1)
-    half = confidence_intervals(problem, tally, math.log(10)).upper[:, 0] - np.arange(3.0)
+    half = confidence_intervals(problem, tally, math.log(2 / 0.1)).upper[:, 0] - np.arange(3.0)
 
     def log_product(a: int, j: int) -> float:
         sd = problem.sd[:, 0]
@@ -118,7 +118,7 @@ def test_too_narrow_intervals_would_be_seen() -> None:
         tally = Tally(problem)
         for step in range(100):
             tally.tell(step % 2, rewards[run, step : step + 1])
-            found = confidence_intervals(problem, tally, -math.log(0.5))
+            found = confidence_intervals(problem, tally, math.log(2))
             if (found.lower[:, 0] > 0).any() or (found.upper[:, 0] < 0).any():
                 worst += 1
                 break

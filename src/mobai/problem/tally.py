@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import numpy.typing as npt
 
@@ -63,8 +65,29 @@ class Tally:
         """Count an arm as handed out."""
         self.asked[arm] += 1
 
-    def tell(self, arm: int, rewards: FloatArray) -> None:
-        """Add the oriented rewards of one pull; NaN where one is missing."""
+    def drop(self, arm: int) -> None:
+        """Count a hand-out as never answered."""
+        self.asked[arm] -= 1
+
+    def add_arm(self) -> None:
+        """Make room for one more arm."""
+        for name in ("asked", "answered", "pulls", "sums", "scatter"):
+            table = getattr(self, name)
+            setattr(self, name, np.concatenate([table, np.zeros_like(table[:1])]))
+
+    def rows(self, arms: IntArray) -> Tally:
+        """Give the tally of some arms alone, a copy."""
+        part = copy(self)
+        for name in ("asked", "answered", "pulls", "sums", "scatter"):
+            setattr(part, name, getattr(self, name)[arms])
+        part.open = self.open.copy()
+        return part
+
+    def tell(self, arm: int, rewards: FloatArray, *, first: bool = True) -> None:
+        """Add the oriented rewards of one pull; NaN where one is missing.
+
+        Rewards that come after the first ones of the same pull are told with ``first=False``.
+        """
         there = ~np.isnan(rewards)
         before = self.sums[arm] / np.maximum(self.pulls[arm], 1)
         before = np.where(self.pulls[arm] > 0, before, rewards)
@@ -74,5 +97,6 @@ class Tally:
         after = self.sums[arm] / np.maximum(self.pulls[arm], 1)
         apart = (rewards - before) * (rewards - after)
         self.scatter[arm] = np.where(there, self.scatter[arm] + apart, self.scatter[arm])
-        self.answered[arm] += 1
-        self.told += 1
+        if first:
+            self.answered[arm] += 1
+            self.told += 1

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from mobai.kernels.evidence import WIDTHS as NORMAL_WIDTHS
 from mobai.kernels.student import WIDTHS as STUDENT_WIDTHS
 from mobai.problem import Bernoulli, Bounded, FloatArray, Problem, Tally, UnknownVariance
-from mobai.theory.thresholds import union_level
 
 
 class Intervals(NamedTuple):
@@ -33,10 +32,17 @@ class Intervals(NamedTuple):
 
 
 def confidence_intervals(
-    problem: Problem, tally: Tally, log_inv_delta: float, decided: tuple[int | None, ...] = ()
+    problem: Problem,
+    tally: Tally,
+    levels: float | FloatArray,
+    decided: tuple[int | None, ...] = (),
+    active: npt.NDArray[np.bool_] | None = None,
 ) -> Intervals:
-    """Give an interval for every arm and objective, and fit them to what was decided."""
-    x = union_level(log_inv_delta, *problem.shape)
+    """Give an interval for every arm and objective, and fit those of active arms to what was decided.
+
+    ``levels`` are the nats that pairs of each arm stay below, with probability 1 - delta.
+    """
+    x = np.broadcast_to(np.asarray(levels, np.float64), problem.shape[:1])
     lower, upper = np.full(problem.shape, -np.inf), np.full(problem.shape, np.inf)
     for m, objective in enumerate(problem.objectives):
         counts, means = tally.pulls[:, m].astype(np.float64), tally.means[:, m]
@@ -53,13 +59,14 @@ def confidence_intervals(
             half = _normal(counts, problem.sd[:, m], x)
         seen = counts > 0
         lower[seen, m], upper[seen, m] = means[seen] - half[seen], means[seen] + half[seen]
-    contradicted = _fit(lower, upper, problem.eps, decided)
+    rows = np.flatnonzero(active) if active is not None else np.arange(problem.shape[0])
+    contradicted = _fit(lower, upper, problem.eps, decided, rows)
     flipped = problem.signs < 0
     lower[:, flipped], upper[:, flipped] = -upper[:, flipped], -lower[:, flipped]
     return Intervals(lower, upper, contradicted)
 
 
-def _normal(counts: FloatArray, sd: FloatArray, x: float) -> FloatArray:
+def _normal(counts: FloatArray, sd: FloatArray, x: FloatArray) -> FloatArray:
     """Half widths for known noise: the widest over the partners an arm may have."""
     widest = np.zeros(len(counts))
     for noise in np.unique(sd):
@@ -81,7 +88,7 @@ def _two_most(counts: FloatArray, group: npt.NDArray[np.intp]) -> tuple[int, flo
     return int(order[0]), float(counts[order[1]]) if len(order) > 1 else -1.0
 
 
-def _normal_cost(own: FloatArray, partner: FloatArray, x: float) -> FloatArray:
+def _normal_cost(own: FloatArray, partner: FloatArray, x: FloatArray) -> FloatArray:
     """Solve for q: the average over c of ``exp(q n/(n+c)) / sqrt((1 + n/c) (1 + n'/c))`` equals exp(x)."""
     c = np.array(NORMAL_WIDTHS)[:, None]
     slope = own / (own + c)
@@ -97,11 +104,11 @@ def _normal_cost(own: FloatArray, partner: FloatArray, x: float) -> FloatArray:
     return high
 
 
-def _student(counts: FloatArray, scatter: FloatArray, x: float) -> FloatArray:
+def _student(counts: FloatArray, scatter: FloatArray, x: FloatArray) -> FloatArray:
     """Half widths for unknown variances, in closed form for each width."""
     n, narrowest = np.maximum(counts, 1), np.full(len(counts), np.inf)
     most = _most_of_others(counts)
-    level = gamma_level(x + math.log(len(STUDENT_WIDTHS)))
+    level = np.array([gamma_level(one + math.log(len(STUDENT_WIDTHS))) for one in x.tolist()])
     for c in STUDENT_WIDTHS:
         k, y = c / (n + c), level + 0.5 * np.log1p(n / c) + 0.5 * np.log1p(most / c)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -122,7 +129,9 @@ def gamma_level(x: float) -> float:
     return level
 
 
-def _unit(counts: FloatArray, means: FloatArray, start: float, width: float, x: float) -> tuple[FloatArray, FloatArray]:
+def _unit(
+    counts: FloatArray, means: FloatArray, start: float, width: float, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Ends, between 0 and 1, for rewards in a range: where ``n kl(p, q)`` is below what is allowed."""
     from scipy.special import gammaln, xlogy
 
@@ -152,15 +161,19 @@ def _most_of_others(values: FloatArray) -> FloatArray:
 
 
 def _fit(
-    lower: FloatArray, upper: FloatArray, eps: FloatArray, decided: tuple[int | None, ...]
+    lower: FloatArray,
+    upper: FloatArray,
+    eps: FloatArray,
+    decided: tuple[int | None, ...],
+    rows: npt.NDArray[np.intp],
 ) -> npt.NDArray[np.bool_]:
     """Use, in place, that a decided arm is within eps of the best; whether that leaves an arm without any mean."""
     contradicted = np.zeros(len(eps), np.bool_)
     for m, b in enumerate(decided):
         if b is not None:
-            floor, ceiling = lower[:, m].max() - eps[m], upper[b, m] + eps[m]
+            floor, ceiling = lower[rows, m].max() - eps[m], upper[b, m] + eps[m]
             lower[b, m] = max(lower[b, m], floor)
-            upper[:, m] = np.minimum(upper[:, m], np.where(np.arange(len(upper)) == b, np.inf, ceiling))
+            upper[rows, m] = np.minimum(upper[rows, m], np.where(rows == b, np.inf, ceiling))
             crossed = lower[:, m] > upper[:, m]
             contradicted[m] = crossed.any()
             middle = 0.5 * (lower[crossed, m] + upper[crossed, m])

@@ -1,0 +1,322 @@
+"""Durable experiments: ask which arm is next, tell what was measured, from any number of processes.
+
+Every change is an event in a journal, written in one transaction while the experiment is locked. A process keeps the
+state of the events it has seen and reads only newer ones, so a call costs the same early and late in an experiment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.errors import InputError
+from mobai.live import snapshots
+from mobai.live.assignments import ANSWERED, DROPPED, PENDING, Assignment
+from mobai.live.journal import Event, Journal, Log, MemoryJournal
+from mobai.live.settings import new_settings, to_body
+from mobai.live.state import State
+from mobai.live.status import Status, describe
+from mobai.policy import Verdict
+from mobai.problem import Objective, Problem
+from mobai.problem.objective import is_name
+
+Metrics = Mapping[str, float | None]
+_LEAST_EVENTS_BETWEEN_SNAPSHOTS = 1000
+_MEMORY = MemoryJournal()
+
+
+def open_journal(storage: str | Path | Journal) -> Journal:
+    """Give the journal at an address: ``sqlite:///ads.db`` (or a path), ``postgresql://...``, ``memory:``."""
+    if isinstance(storage, Path):
+        storage = f"sqlite:///{storage}"
+    if not isinstance(storage, str):
+        return storage
+    if storage == "memory:":
+        return _MEMORY
+    from mobai.live.sql import SqlJournal
+
+    return SqlJournal(storage)
+
+
+def delete(storage: str | Path | Journal, name: str) -> None:
+    """Remove an experiment with all its events. There is no way back."""
+    open_journal(storage).delete(name)
+
+
+def experiment_names(storage: str | Path | Journal) -> list[str]:
+    """Give the names of the experiments in a storage, in the order of their creation."""
+    return open_journal(storage).names()
+
+
+class Experiment:
+    """A live experiment. Make one with :meth:`create` or :meth:`load`.
+
+    Examples
+    --------
+    >>> test = Experiment.create("memory:", "ads", ["A", "B"], ["click:bernoulli", "latency:min:unknown-variance"])
+    >>> first, second = test.ask(2)
+    >>> test.tell(first, {"click": 1, "latency": 83.0})
+    >>> test.tell(second, {"click": 0})
+    >>> test.tell(second, {"latency": 91.5})
+    >>> test.verdict().stopped
+    False
+    >>> delete("memory:", "ads")
+    """
+
+    def __init__(self, journal: Journal, name: str, state: State | None = None) -> None:
+        self._journal, self.name = journal, name
+        self._state = state
+        self._saved = 0
+
+    @classmethod
+    def create(
+        cls,
+        storage: str | Path | Journal,
+        name: str,
+        arms: Sequence[str],
+        objectives: Sequence[Objective | str],
+        *,
+        delta: float = 0.05,
+        rule: str = "top-two",
+        sd: npt.ArrayLike | None = None,
+        seed: int = 0,
+        focus: bool = True,
+        expire_after: float | None = None,
+        reserve: float = 0.1,
+    ) -> Experiment:
+        """Begin an experiment.
+
+        Parameters
+        ----------
+        storage
+            ``sqlite:///ads.db``, ``postgresql://user@host/name`` or ``memory:``.
+        name
+            What it is called in the storage.
+        arms, objectives, sd
+            As for :class:`mobai.Problem`.
+        delta
+            The error probability, for all objectives and times together.
+        rule
+            How arms are chosen, by name and options.
+        seed
+            Fixes the rule's own choices.
+        focus
+            Sample only for objectives that are not decided yet.
+        expire_after
+            Seconds after which an unanswered assignment no longer counts as pending. It may still be answered.
+        reserve
+            The share of delta kept for arms added or retired later; 0 if there will be none. A tenth costs 0.1 nats.
+        """
+        if not is_name(name):
+            raise InputError(f"name must be a non-empty string of printable characters, not {name!r}")
+        settings = new_settings(
+            arms,
+            objectives,
+            sd=sd,
+            delta=delta,
+            rule=rule,
+            seed=seed,
+            focus=focus,
+            expire_after=expire_after,
+            reserve=reserve,
+        )
+        first = Event(1, "created", time.time(), to_body(settings))
+        state = State(first)
+        journal = open_journal(storage)
+        journal.create(name, first)
+        return cls(journal, name, state)
+
+    @classmethod
+    def load(cls, storage: str | Path | Journal, name: str) -> Experiment:
+        """Take an experiment up again, in this or another process."""
+        journal = open_journal(storage)
+        experiment = cls(journal, name)
+        experiment._catch_up(journal.read(name, experiment._known().seq))
+        return experiment
+
+    @property
+    def problem(self) -> Problem:
+        """The arms (with retired ones), objectives and known noise."""
+        return self._refreshed().problem
+
+    def ask(self, n: int = 1) -> list[Assignment]:
+        """Give the next assignments. Pending ones are counted, so many askers do not pile onto one arm."""
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise InputError(f"n must be a whole number, 1 or more, not {n!r}")
+        with self._change() as (state, log):
+            state.check_open()
+            self._expire(state, log)
+            first, now = state.assignments.count + 1, time.time()
+            arms = [state.choose(first + k) for k in range(n)]
+            log.append(Event(state.seq + 1, "asked", now, {"arms": arms}))
+            for arm in arms:
+                state.assignments.add(arm, now)
+            state.seq += 1
+        return [Assignment(first + k, state.problem.arms[arm]) for k, arm in enumerate(arms)]
+
+    def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
+        """Report what was measured, all metrics at once or one after the other.
+
+        The same report twice changes nothing; one that contradicts an earlier one is refused.
+        """
+        self.tell_all([(assignment, metrics)])
+
+    def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]]) -> None:
+        """Report on many assignments in one transaction: all of it is kept, or nothing."""
+        given = [(_number(assignment), metrics) for assignment, metrics in reports]
+        with self._change() as (state, log):
+            state.check_open()
+            fresh = _only_new(state, given)
+            if fresh:
+                self._add(state, log, "told", {"reports": fresh})
+
+    def drop(self, assignment: Assignment | int) -> None:
+        """Say that an assignment will never be answered."""
+        number = _number(assignment)
+        with self._change() as (state, log):
+            state.check_open()
+            status = state.assignments.status(number)
+            if status == ANSWERED:
+                raise InputError(f"assignment {number} has been answered and cannot be dropped")
+            if status != DROPPED:
+                self._add(state, log, "dropped", {"ids": [number]})
+
+    def add_arm(self, arm: str, sd: npt.ArrayLike | None = None) -> None:
+        """Let one more arm take part; objectives decided before are open again until it has been told apart."""
+        with self._change() as (state, log):
+            state.check_open()
+            if state.settings.reserve == 0:
+                raise InputError("arm: the experiment was created with reserve=0, so no arm can be added")
+            state.settings.with_arm(arm, sd)
+            row = None if sd is None else np.broadcast_to(np.asarray(sd, np.float64), state.problem.sd.shape[1:])
+            plain = None if row is None else [None if np.isnan(value) else float(value) for value in row]
+            self._add(state, log, "arm_added", {"arm": arm, "sd": plain})
+
+    def retire_arm(self, arm: str) -> None:
+        """Ask for an arm no more, and look for the best of the others."""
+        with self._change() as (state, log):
+            state.check_open()
+            taking_part = [name for name, active in zip(state.problem.arms, state.active, strict=True) if active]
+            if arm not in taking_part:
+                raise InputError(f"arm must be one of {', '.join(taking_part)}, not {arm!r}")
+            if len(taking_part) == 2:
+                raise InputError("arm: two arms are left, and none of them can be retired")
+            self._add(state, log, "arm_retired", {"arm": arm})
+
+    def close(self) -> None:
+        """End the experiment; it can be read, not changed."""
+        with self._change() as (state, log):
+            if state.closed_at is None:
+                self._add(state, log, "closed", {})
+
+    def verdict(self) -> Verdict:
+        """Say what is decided at the experiment's delta."""
+        return describe(self.name, self._refreshed()).verdict
+
+    def status(self) -> Status:
+        """Say where the experiment stands: verdict, evidence, counts, means and intervals."""
+        return describe(self.name, self._refreshed())
+
+    def history(self) -> Sequence[Event]:
+        """Give every event from the beginning."""
+        return self._journal.read(self.name)
+
+    def replay(self) -> Status:
+        """Fold the whole journal again, making every choice anew, and compare; StorageError if one differs."""
+        first, *rest = self._journal.read(self.name)
+        state = State(first, verify=True)
+        for event in rest:
+            state.apply(event)
+        return describe(self.name, state)
+
+    def _add(self, state: State, log: Log, kind: str, body: dict[str, Any]) -> None:
+        event = Event(state.seq + 1, kind, time.time(), body)
+        log.append(event)
+        state.apply(event)
+
+    def _expire(self, state: State, log: Log) -> None:
+        if state.settings.expire_after is not None:
+            overdue = state.assignments.overdue(time.time() - state.settings.expire_after)
+            if overdue:
+                self._add(state, log, "expired", {"ids": overdue})
+
+    @contextmanager
+    def _change(self) -> Iterator[tuple[State, Log]]:
+        """Lock the experiment, catch up with others, and forget the state if anything goes wrong."""
+        state = self._known()
+        try:
+            with self._journal.lock(self.name) as log:
+                self._catch_up(log.after(state.seq))
+                yield state, log
+        except BaseException:
+            self._state = None
+            raise
+        self._keep_snapshot(state)
+
+    def _known(self) -> State:
+        """Give the state as far as this process knows it, at first from a snapshot."""
+        if self._state is None:
+            kept = self._journal.snapshot(self.name)
+            state = None if kept is None else snapshots.restore(kept)
+            self._saved = 0 if kept is None else kept.seq
+            if state is None:
+                first = self._journal.read(self.name)[0]
+                state = State(first)
+            self._state = state
+        return self._state
+
+    def _refreshed(self) -> State:
+        self._catch_up(self._journal.read(self.name, self._known().seq))
+        return self._known()
+
+    def _catch_up(self, events: Sequence[Event]) -> None:
+        state = self._known()
+        try:
+            for event in events:
+                state.apply(event)
+        except BaseException:
+            self._state = None
+            raise
+
+    def _keep_snapshot(self, state: State) -> None:
+        """Save a snapshot once the journal has grown by a tenth: loading reads little, and saving costs little."""
+        if state.seq - self._saved >= max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, state.seq // 10):
+            self._journal.save_snapshot(self.name, snapshots.take(state))
+            self._saved = state.seq
+
+
+def _number(assignment: Assignment | int) -> int:
+    return assignment.id if isinstance(assignment, Assignment) else assignment
+
+
+def _only_new(state: State, reports: Sequence[tuple[int, Metrics]]) -> list[tuple[int, dict[str, float]]]:
+    """Check reports and leave out what was told before; a later one in the list may add to an earlier one."""
+    names = state.problem.objective_names
+    seen: dict[int, dict[str, float]] = {}
+    fresh: list[tuple[int, dict[str, float]]] = []
+    for number, metrics in reports:
+        if not isinstance(metrics, Mapping):
+            raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
+        values = dict(zip(names, state.problem.check_rewards(metrics).tolist(), strict=True))
+        status = state.assignments.status(number)
+        if status == DROPPED:
+            raise InputError(f"assignment {number} was dropped and cannot be answered")
+        if number not in seen:
+            told = zip(names, state.assignments.rewards(number).tolist(), strict=True)
+            seen[number] = {name: value for name, value in told if value == value}
+        known = seen[number]
+        given = {name: value for name, value in values.items() if value == value}
+        for name, value in given.items():
+            if known.get(name, value) != value:
+                raise InputError(f"assignment {number}: {name!r} was {known[name]!r} before, and is {value!r} now")
+        new = {name: value for name, value in given.items() if name not in known}
+        if new or (status == PENDING and not known and not given):
+            fresh.append((int(number), new))
+        known.update(given)
+    return fresh

@@ -1,0 +1,77 @@
+"""The tables, their version, and the steps that bring older databases up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from mobai.errors import StorageError
+
+metadata = sa.MetaData()
+
+version = sa.Table("mobai_schema", metadata, sa.Column("version", sa.Integer, nullable=False))
+experiments = sa.Table(
+    "mobai_experiments",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sqlite_autoincrement=True,
+)
+events = sa.Table(
+    "mobai_events",
+    metadata,
+    sa.Column("experiment", sa.ForeignKey("mobai_experiments.id"), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+snapshots = sa.Table(
+    "mobai_snapshots",
+    metadata,
+    sa.Column("experiment", sa.ForeignKey("mobai_experiments.id"), primary_key=True),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+
+
+def _first_tables(connection: sa.Connection) -> None:
+    metadata.create_all(connection)
+
+
+# Step n makes version n out of version n - 1. Steps are never changed once released, only added.
+MIGRATIONS: list[Callable[[sa.Connection], None]] = [_first_tables]
+
+
+def migrate(engine: sa.Engine) -> None:
+    """Make the tables, or bring them up to date, in one transaction; refuse what is not ours."""
+    with engine.connect().execution_options(begin="DEFERRED") as connection, connection.begin():
+        if _found(connection) == len(MIGRATIONS):
+            return
+    with engine.connect().execution_options(begin="IMMEDIATE") as connection, connection.begin():
+        if engine.dialect.name == "postgresql":
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(7267001)"))
+        there = _found(connection)
+        for step in MIGRATIONS[there:]:
+            step(connection)
+        if there == 0:
+            connection.execute(sa.insert(version).values(version=len(MIGRATIONS)))
+        elif there < len(MIGRATIONS):
+            connection.execute(sa.update(version).values(version=len(MIGRATIONS)))
+
+
+def _found(connection: sa.Connection) -> int:
+    """Give the version of the tables that are there, 0 for none."""
+    tables = sa.inspect(connection).get_table_names()
+    if version.name not in tables:
+        if tables and connection.dialect.name == "sqlite":
+            url = connection.engine.url.render_as_string(hide_password=True)
+            raise StorageError(f"{url}: is a database of something else (it has a table {tables[0]!r})")
+        return 0
+    there = connection.scalar(sa.select(version.c.version))
+    if there is None or there > len(MIGRATIONS):
+        url = connection.engine.url.render_as_string(hide_password=True)
+        raise StorageError(f"{url}: was written by a newer mobai (schema {there}, this one knows {len(MIGRATIONS)})")
+    return int(there)

@@ -1,0 +1,125 @@
+"""What an experiment is set up with: everything that its decisions depend on besides the rewards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.errors import InputError
+from mobai.problem import Objective, Problem
+from mobai.problem.objective import is_name
+from mobai.rules.catalogue import rule_spec, sampling_rule
+from mobai.rules.sampling.base import SamplingRule
+from mobai.theory.confidence import resolve_log_inv_delta
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The settings of an experiment.
+
+    Attributes
+    ----------
+    problem
+        Arms, objectives and known noise, as they are now.
+    log_inv_delta
+        log(1/delta), fixed at the start.
+    rule
+        The sampling rule.
+    seed
+        Fixes the rule's own choices.
+    focus
+        Whether decided objectives are sampled for no more.
+    expire_after
+        Seconds after which an unanswered assignment no longer counts as pending; None for never.
+    reserve
+        The share of delta kept for arms that are added or retired later.
+    """
+
+    problem: Problem
+    log_inv_delta: float
+    rule: SamplingRule
+    seed: int = 0
+    focus: bool = True
+    expire_after: float | None = None
+    reserve: float = 0.1
+
+    def with_arm(self, name: str, sd: npt.ArrayLike | None) -> Settings:
+        """Add an arm; its noise is that of the others unless they differ."""
+        if name in self.problem.arms:
+            raise InputError(f"arm: there is an arm {name!r} already")
+        if not is_name(name):
+            raise InputError("arm: the name must be a non-empty string of printable characters, no space at its ends")
+        known = self.problem.sd
+        row = known[0]
+        if sd is not None:
+            row = np.where(np.isnan(known[0]), np.nan, np.broadcast_to(np.asarray(sd, np.float64), row.shape))
+        elif not (np.isnan(known) | (known == known[0])).all():
+            raise InputError("sd must be given for the new arm: the others differ in theirs")
+        table = np.vstack([known, row])
+        return replace(self, problem=Problem([*self.problem.arms, name], self.problem.objectives, table))
+
+
+def new_settings(
+    arms: Sequence[str],
+    objectives: Sequence[Objective | str],
+    *,
+    sd: npt.ArrayLike | None,
+    delta: float,
+    rule: str,
+    seed: int,
+    focus: bool,
+    expire_after: float | None,
+    reserve: float,
+) -> Settings:
+    """Check what somebody asks for."""
+    sampling = sampling_rule(rule)
+    if hasattr(sampling, "stopping"):
+        raise InputError(f"rule: {sampling.name} stops by itself and is for simulations; use another one")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
+    if expire_after is not None and not (_is_real(expire_after) and expire_after > 0):
+        raise InputError(f"expire_after must be a positive number of seconds, or None, not {expire_after!r}")
+    if not _is_real(reserve) or not 0 <= reserve <= 0.5:
+        raise InputError(f"reserve must be a number from 0 to 0.5, not {reserve!r}")
+    problem = Problem(arms, objectives, sd)
+    x = resolve_log_inv_delta(delta)
+    return Settings(problem, x, sampling, seed, bool(focus), expire_after, float(reserve))
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def to_body(settings: Settings) -> dict[str, Any]:
+    """Give the settings as plain data, for the first event of the journal."""
+    problem = settings.problem
+    return {
+        "arms": list(problem.arms),
+        "objectives": [str(objective) for objective in problem.objectives],
+        "sd": [[None if math.isnan(value) else value for value in row] for row in problem.sd.tolist()],
+        "log_inv_delta": settings.log_inv_delta,
+        "rule": rule_spec(settings.rule),
+        "seed": settings.seed,
+        "focus": settings.focus,
+        "expire_after": settings.expire_after,
+        "reserve": settings.reserve,
+    }
+
+
+def from_body(body: Mapping[str, Any]) -> Settings:
+    """Read the settings back."""
+    sd = np.array([[math.nan if value is None else value for value in row] for row in body["sd"]])
+    return Settings(
+        problem=Problem(body["arms"], body["objectives"], sd),
+        log_inv_delta=body["log_inv_delta"],
+        rule=sampling_rule(body["rule"]),
+        seed=body["seed"],
+        focus=body["focus"],
+        expire_after=body["expire_after"],
+        reserve=body["reserve"],
+    )

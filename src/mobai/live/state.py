@@ -1,0 +1,186 @@
+"""The state of an experiment: a fold of its events. The same events give the same state, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mobai.errors import InputError, StorageError
+from mobai.lab.seeds import stream
+from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, Assignments
+from mobai.live.journal import Event
+from mobai.live.settings import Settings, from_body
+from mobai.problem import FloatArray, IntArray, Problem, Tally
+from mobai.theory.growth import Roster, weigh
+
+
+class Decision(NamedTuple):
+    """An objective's answer: the arm, after how many answered pulls, and when."""
+
+    arm: int
+    pull: int
+    at: float
+
+
+class State:
+    """Everything that is known after the events applied so far.
+
+    With ``verify`` every choice of the sampling rule is made again and compared with the journal; without, that is done
+    only for rules that carry a memory from choice to choice.
+    """
+
+    def __init__(self, first: Event, verify: bool = False) -> None:
+        if first.kind != "created" or first.seq != 1:
+            raise StorageError(f"the journal begins with {first.kind!r}, not with 'created'")
+        self.settings: Settings = from_body(first.body)
+        self.created_at = first.at
+        self.seq = 1
+        self.closed_at: float | None = None
+        arms, objectives = self.settings.problem.shape
+        self.initial = arms
+        self.active = np.ones(arms, np.bool_)
+        self.tally = Tally(self.settings.problem)
+        self.assignments = Assignments(objectives)
+        self.decisions: list[Decision | None] = [None] * objectives
+        self.past: list[tuple[str, Decision]] = []
+        self.leaders: IntArray
+        self.evidence: FloatArray
+        self._memory: Any
+        self._verify = verify
+        self._start_rule()
+        self._look(first.at, keep=True)
+
+    @property
+    def problem(self) -> Problem:
+        """Arms, objectives and known noise, with arms that were retired."""
+        return self.settings.problem
+
+    @property
+    def roster(self) -> Roster:
+        """Who was there at the start, and who takes part."""
+        return Roster(self.initial, self.active, self.settings.reserve)
+
+    @property
+    def level(self) -> float:
+        """The evidence that delta demands."""
+        return self.roster.level(self.settings.log_inv_delta, self.problem.shape[1])
+
+    def apply(self, event: Event) -> None:
+        """Take the next event in."""
+        if event.seq != self.seq + 1:
+            raise StorageError(f"event {event.seq} cannot follow event {self.seq}")
+        handlers: dict[str, Callable[[float, Mapping[str, Any]], None]] = {
+            "asked": self._asked,
+            "told": self._told,
+            "dropped": self._dropped,
+            "expired": self._expired,
+            "arm_added": self._arm_added,
+            "arm_retired": self._arm_retired,
+            "closed": self._closed,
+        }
+        if event.kind not in handlers:
+            raise StorageError(f"event {event.seq} is {event.kind!r}, which this mobai does not know")
+        handlers[event.kind](event.at, event.body)
+        self.seq = event.seq
+
+    def choose(self, number: int) -> int:
+        """Let the rule choose for the assignment of this number, and count it as handed out."""
+        rows = np.flatnonzero(self.active)
+        tally = self.tally if len(rows) == len(self.active) else self.tally.rows(rows)
+        rng = stream(self.settings.seed, "ask", number)
+        arm, self._memory = self.settings.rule.choose(self._part, self._memory, tally, rng)
+        chosen = int(rows[arm])
+        self.tally.ask(chosen)
+        return chosen
+
+    @property
+    def memory(self) -> tuple[Any, ...]:
+        """What the sampling rule carries from choice to choice."""
+        return tuple(self._memory)
+
+    def restore(self, memory: list[np.ndarray[Any, Any]]) -> None:
+        """Take over a rule's memory, and weigh the evidence again."""
+        self._start_rule()
+        if memory:
+            self._memory = type(self._memory)(*memory)
+        self.leaders, self.evidence = weigh(self.problem, self.tally, self.roster)
+
+    def _start_rule(self) -> None:
+        rows = np.flatnonzero(self.active)
+        names = [self.problem.arms[i] for i in rows]
+        self._part = Problem(names, self.problem.objectives, self.problem.sd[rows])
+        self._memory = self.settings.rule.init(self._part)
+
+    def _asked(self, at: float, body: Mapping[str, Any]) -> None:
+        for arm in body["arms"]:
+            number = self.assignments.count + 1
+            if self._verify or self.memory:
+                chosen = self.choose(number)
+                if chosen != arm:
+                    raise StorageError(f"assignment {number} was arm {arm} in the journal and is arm {chosen} now")
+            else:
+                self.tally.ask(arm)
+            self.assignments.add(arm, at)
+
+    def _told(self, at: float, body: Mapping[str, Any]) -> None:
+        for number, metrics in body["reports"]:
+            rewards = self.problem.check_rewards(metrics)
+            arm, status = self.assignments.arm(number), self.assignments.status(number)
+            if status == EXPIRED:
+                self.tally.ask(arm)
+            self.assignments.answer(number, rewards)
+            self.tally.tell(arm, rewards * self.problem.signs, first=status != ANSWERED)
+            self._look(at, keep=True)
+
+    def _dropped(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
+        for number in body["ids"]:
+            if self.assignments.status(number) == PENDING:
+                self.tally.drop(self.assignments.arm(number))
+            self.assignments.mark(number, DROPPED)
+
+    def _expired(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
+        for number in body["ids"]:
+            self.tally.drop(self.assignments.arm(number))
+            self.assignments.mark(number, EXPIRED)
+
+    def _arm_added(self, at: float, body: Mapping[str, Any]) -> None:
+        sd = body["sd"]
+        row = None if sd is None else [np.nan if value is None else value for value in sd]
+        self.settings = self.settings.with_arm(body["arm"], row)
+        self.tally.add_arm()
+        self.active = np.append(self.active, True)
+        self._start_rule()
+        # What was decided is true of the arms there were; the newcomer opens every objective again.
+        self._look(at, keep=False)
+
+    def _arm_retired(self, at: float, body: Mapping[str, Any]) -> None:
+        arm = self.problem.arms.index(body["arm"])
+        self.active[arm] = False
+        self._start_rule()
+        for m, decision in enumerate(self.decisions):
+            if decision is not None and decision.arm == arm:
+                self.past.append((self.problem.objective_names[m], decision))
+                self.decisions[m] = None
+        self._look(at, keep=True)
+
+    def _closed(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
+        self.closed_at = at
+
+    def _look(self, at: float, keep: bool) -> None:
+        """Weigh the evidence; decisions stand once made, unless they are to be made again."""
+        self.leaders, self.evidence = weigh(self.problem, self.tally, self.roster)
+        for m, evidence in enumerate(self.evidence.tolist()):
+            if not keep and self.decisions[m] is not None:
+                self.past.append((self.problem.objective_names[m], self.decisions[m]))  # type: ignore[arg-type]
+                self.decisions[m] = None
+            if self.decisions[m] is None and evidence > self.level:
+                self.decisions[m] = Decision(int(self.leaders[m]), self.tally.told, at)
+        if self.settings.focus:
+            self.tally.open[:] = [decision is None for decision in self.decisions]
+
+    def check_open(self) -> None:
+        """Refuse to change an experiment that is closed."""
+        if self.closed_at is not None:
+            raise InputError("the experiment is closed")

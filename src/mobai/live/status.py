@@ -1,0 +1,120 @@
+"""Where an experiment stands, ready to be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mobai.live.assignments import DROPPED, EXPIRED
+from mobai.live.state import State
+from mobai.policy import Verdict
+from mobai.problem import FloatArray, IntArray
+from mobai.problem.problem import frozen
+from mobai.rules.catalogue import rule_spec
+from mobai.rules.stopping import Decision, StoppingRule
+from mobai.theory.growth import Roster
+from mobai.theory.intervals import Intervals, confidence_intervals
+
+
+@dataclass(frozen=True, eq=False)
+class GrowingGLR:
+    """The stopping rule of live experiments: ``mixture``, with a reserve for arms that come and go."""
+
+    roster: Roster
+    name = "mixture"
+    certified = True
+
+    def level(self, problem: Any, log_inv_delta: float) -> float:
+        """Give the evidence that delta demands of every objective."""
+        return self.roster.level(log_inv_delta, problem.shape[1])
+
+    def reached(self, problem: Any, evidence: float) -> float:
+        """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
+        return max(evidence - self.roster.level(0.0, problem.shape[1]), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """Where an experiment stands.
+
+    Attributes
+    ----------
+    name, rule
+        The experiment and its sampling rule.
+    verdict
+        What is decided, and the evidence.
+    intervals
+        Confidence intervals for every mean, K x M.
+    active
+        Which arms take part.
+    asked, answered, pulls, means
+        Per arm: assignments handed out and answered; per arm and objective: rewards and their mean (own direction).
+    pending, dropped, expired
+        Assignments by how they stand.
+    events
+        How long the journal is.
+    created_at, closed_at
+        Unix times; None while it is open.
+    past
+        Decisions that arms added or retired later have opened again.
+    """
+
+    name: str
+    rule: str
+    verdict: Verdict
+    intervals: Intervals
+    active: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    asked: IntArray
+    answered: IntArray
+    pulls: IntArray
+    means: FloatArray
+    pending: int
+    dropped: int
+    expired: int
+    events: int
+    created_at: float
+    closed_at: float | None
+    past: tuple[tuple[str, str, int], ...]
+
+
+def describe(name: str, state: State) -> Status:
+    """Put a status together."""
+    problem, roster, x = state.problem, state.roster, state.settings.log_inv_delta
+    stopping: StoppingRule = GrowingGLR(roster)  # type: ignore[assignment]
+    decisions = tuple(None if one is None else Decision(one.arm, one.pull) for one in state.decisions)
+    verdict = Verdict(
+        problem=problem,
+        log_inv_delta=x,
+        leaders=tuple(state.leaders.tolist()),
+        decisions=decisions,
+        evidence=frozen(state.evidence),
+        threshold=frozen(np.full(problem.shape[1], state.level)),
+        pulls=state.tally.told,
+        certified=True,
+        stopping=stopping,
+    )
+    decided = tuple(None if one is None else one.arm for one in decisions)
+    levels = state.level + roster.surcharges
+    status = state.assignments.arrays()["status"]
+    with np.errstate(invalid="ignore"):
+        means = state.tally.means * problem.signs
+    return Status(
+        name=name,
+        rule=rule_spec(state.settings.rule),
+        verdict=verdict,
+        intervals=confidence_intervals(problem, state.tally, levels, decided, state.active),
+        active=state.active.copy(),
+        asked=state.tally.asked.copy(),
+        answered=state.tally.answered.copy(),
+        pulls=state.tally.pulls.copy(),
+        means=np.where(state.tally.pulls > 0, means, np.nan),
+        pending=state.assignments.pending,
+        dropped=int((status == DROPPED).sum()),
+        expired=int((status == EXPIRED).sum()),
+        events=state.seq,
+        created_at=state.created_at,
+        closed_at=state.closed_at,
+        past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in state.past),
+    )
