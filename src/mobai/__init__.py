@@ -12,11 +12,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mobai.errors import ConvergenceError, InputError, TieError
+    from mobai.errors import ConvergenceError, InputError, StorageError, TieError
     from mobai.lab.results import Results
     from mobai.lab.simulate import simulate
     from mobai.lab.summary import Summary
     from mobai.lab.warm_up import compile_kernels
+    from mobai.live.assignments import Assignment
+    from mobai.live.experiment import Experiment, delete, experiment_names
+    from mobai.live.status import Status
     from mobai.policy import Policy, Session, Verdict
     from mobai.problem import (
         Bernoulli,
@@ -48,10 +51,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "GLR": "mobai.rules.stopping",
     "MOBAI": "mobai.rules.sampling.mo_bai",
+    "Assignment": "mobai.live.assignments",
     "Bernoulli": "mobai.problem",
     "Bounded": "mobai.problem",
     "ConvergenceError": "mobai.errors",
     "DTracking": "mobai.rules.sampling.d_tracking",
+    "Experiment": "mobai.live.experiment",
     "FrankWolfeSampling": "mobai.rules.sampling.frank_wolfe",
     "Gaussian": "mobai.problem",
     "InputError": "mobai.errors",
@@ -63,6 +68,8 @@ _HOMES = {
     "Problem": "mobai.problem",
     "Results": "mobai.lab.results",
     "Session": "mobai.policy",
+    "Status": "mobai.live.status",
+    "StorageError": "mobai.errors",
     "SubGaussian": "mobai.problem",
     "SuccessiveElimination": "mobai.rules.sampling.successive_elimination",
     "Summary": "mobai.lab.summary",
@@ -74,6 +81,8 @@ _HOMES = {
     "UnknownVariance": "mobai.problem",
     "Verdict": "mobai.policy",
     "compile_kernels": "mobai.lab.warm_up",
+    "delete": "mobai.live.experiment",
+    "experiment_names": "mobai.live.experiment",
     "glr_statistic": "mobai.theory.glr",
     "lower_bound": "mobai.theory.lower_bound",
     "simulate": "mobai.lab.simulate",
@@ -85,10 +94,12 @@ _HOMES = {
 __all__ = [
     "GLR",
     "MOBAI",
+    "Assignment",
     "Bernoulli",
     "Bounded",
     "ConvergenceError",
     "DTracking",
+    "Experiment",
     "FrankWolfeSampling",
     "Gaussian",
     "InputError",
@@ -100,6 +111,8 @@ __all__ = [
     "Problem",
     "Results",
     "Session",
+    "Status",
+    "StorageError",
     "SubGaussian",
     "SuccessiveElimination",
     "Summary",
@@ -111,6 +124,8 @@ __all__ = [
     "UnknownVariance",
     "Verdict",
     "compile_kernels",
+    "delete",
+    "experiment_names",
     "glr_statistic",
     "lower_bound",
     "simulate",

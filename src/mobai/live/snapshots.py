@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def restore(snapshot: Snapshot) -> State | None:
             if facts["layout"] != _LAYOUT:
                 return None
             return _rebuild(snapshot.seq, facts, dict(arrays))
-    except (ValueError, KeyError, OSError, EOFError, TypeError):
+    except (ValueError, KeyError, OSError, EOFError, TypeError, BadZipFile):
         return None
 
 

@@ -7,6 +7,7 @@ Every change is one transaction. SQLite runs in WAL mode with full synchronisati
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,8 @@ class SqlJournal:
         self._engine = _engine(url)
         self._shown = self._engine.url.render_as_string(hide_password=True)
         self._ids: dict[str, int] = {}
+        # Whoever forgets to close it still leaves no connection behind.
+        weakref.finalize(self, self._engine.dispose)
         with self._errors():
             migrate(self._engine)
 
@@ -121,15 +124,20 @@ class SqlJournal:
 class _SqlLog:
     def __init__(self, connection: sa.Connection, key: int) -> None:
         self._connection, self._key = connection, key
+        self._last: int | None = None
 
     def after(self, seq: int) -> Sequence[Event]:
-        return _events_after(self._connection, self._key, seq)
+        found = _events_after(self._connection, self._key, seq)
+        self._last = found[-1].seq if found else self._last
+        return found
 
     def append(self, event: Event) -> None:
-        try:
-            self._connection.execute(sa.insert(events), _row(self._key, event))
-        except IntegrityError:
-            raise StorageError(f"event {event.seq} is there already") from None
+        if self._last is None:
+            last = sa.select(sa.func.max(events.c.seq)).where(events.c.experiment == self._key)
+            self._last = self._connection.scalar(last) or 0
+        check_next(event, self._last)
+        self._connection.execute(sa.insert(events), _row(self._key, event))
+        self._last = event.seq
 
 
 def _engine(url: str) -> sa.Engine:
@@ -139,7 +147,7 @@ def _engine(url: str) -> sa.Engine:
         raise InputError(f"storage: {url!r} is no address such as sqlite:///ads.db or postgresql://host/name") from None
     if parsed.get_backend_name() == "postgresql":
         return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
-    if parsed.get_backend_name() != "sqlite" or not parsed.database:
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
         raise InputError(f"storage must be sqlite:///FILE, postgresql://... or memory:, not {url!r}")
     engine = sa.create_engine(parsed, connect_args={"timeout": _SECONDS_TO_WAIT})
     sa.event.listen(engine, "connect", _set_up_sqlite)

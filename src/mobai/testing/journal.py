@@ -1,0 +1,99 @@
+"""The conformance suite of journals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mobai.errors import InputError, StorageError
+from mobai.live.journal import Event, Journal, Snapshot
+
+
+def check_journal(make: Callable[[], Journal]) -> None:
+    """Run a journal through what every journal must satisfy; raises AssertionError with the reason otherwise.
+
+    ``make`` opens the same, at first empty, storage each time it is called. Events come back as they were appended, in
+    order; what is appended in a block that raises is gone; numbers are never skipped or used twice; names are kept
+    apart; snapshots are replaced; what is deleted is gone.
+    """
+    journal = make()
+    assert journal.names() == [], "a new storage must have no experiments"
+    _keeps_events(journal, make)
+    _undoes_what_fails(journal)
+    _refuses_gaps(journal)
+    _keeps_names_apart(journal)
+    _keeps_snapshots(journal, make)
+    _forgets_what_is_deleted(journal)
+    journal.close()
+
+
+def _event(seq: int, **body: object) -> Event:
+    return Event(seq, "told" if seq > 1 else "created", 1000.0 + seq / 7, dict(body))
+
+
+def _raises(kind: type[Exception], action: Callable[[], object]) -> bool:
+    try:
+        action()
+    except kind:
+        return True
+    return False
+
+
+def _append(journal: Journal, name: str, *events: Event) -> None:
+    with journal.lock(name) as log:
+        for event in events:
+            log.append(event)
+
+
+def _keeps_events(journal: Journal, make: Callable[[], Journal]) -> None:
+    first, second = _event(1, text="é \u2028 \x07", number=0.1 + 0.2, nothing=None), _event(2, list=[1, [2.5e-308, 3]])
+    journal.create("one", first)
+    _append(journal, "one", second, _event(3))
+    assert list(journal.read("one")) == [first, second, _event(3)], "events must come back as they were appended"
+    assert list(journal.read("one", 2)) == [_event(3)], "read must leave out events up to the one named"
+    with journal.lock("one") as log:
+        assert list(log.after(1)) == [second, _event(3)], "a lock must see what was appended before"
+        log.append(_event(4))
+        assert list(log.after(3)) == [_event(4)], "a lock must see what was appended in it"
+    assert list(make().read("one", 3)) == [_event(4)], "another opening must see what was appended"
+
+
+def _undoes_what_fails(journal: Journal) -> None:
+    def fail() -> None:
+        with journal.lock("one") as log:
+            log.append(_event(5))
+            raise LookupError
+
+    assert _raises(LookupError, fail), "an exception must pass through a lock"
+    assert len(journal.read("one")) == 4, "what was appended in a block that raised must be gone"
+    _append(journal, "one", _event(5))
+
+
+def _refuses_gaps(journal: Journal) -> None:
+    assert _raises(StorageError, lambda: _append(journal, "one", _event(5))), "a number must not be used twice"
+    assert _raises(StorageError, lambda: _append(journal, "one", _event(9))), "a number must not be skipped"
+    assert len(journal.read("one")) == 5, "a refused event must change nothing"
+
+
+def _keeps_names_apart(journal: Journal) -> None:
+    journal.create("two", _event(1, other=True))
+    assert _raises(InputError, lambda: journal.create("one", _event(1))), "a name must not be used twice"
+    assert journal.names() == ["one", "two"], "names must come in the order of creation"
+    assert len(journal.read("two")) == 1, "experiments must not mix"
+    for action in (lambda: journal.read("no"), lambda: journal.delete("no"), lambda: _append(journal, "no", _event(2))):
+        assert _raises(InputError, action), "a name that is not there must be refused"
+
+
+def _keeps_snapshots(journal: Journal, make: Callable[[], Journal]) -> None:
+    assert journal.snapshot("one") is None, "there must be no snapshot at first"
+    for snapshot in (Snapshot(3, b"\x00old"), Snapshot(5, b"new\xff")):
+        journal.save_snapshot("one", snapshot)
+    assert make().snapshot("one") == Snapshot(5, b"new\xff"), "the last snapshot must replace earlier ones"
+    assert journal.snapshot("two") is None, "snapshots must not mix"
+
+
+def _forgets_what_is_deleted(journal: Journal) -> None:
+    journal.delete("one")
+    assert journal.names() == ["two"], "a deleted experiment must be gone"
+    assert _raises(InputError, lambda: journal.read("one")), "a deleted experiment cannot be read"
+    journal.create("one", _event(1))
+    assert journal.snapshot("one") is None, "a deleted experiment's snapshot must be gone"

