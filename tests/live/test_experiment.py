@@ -315,7 +315,7 @@ def adversary(change: str, number: int, keep: bool = False) -> tuple[bool, bool]
     With ``keep``, what was decided before an arm was added is believed ever after: the control.
     """
     rng = np.random.default_rng([9, number])
-    means = {"A": 0.0, "B": 1.5, "C": 1.8, "D": 3.0}
+    means = {"A": 0.0, "B": 1.5, "C": 3.0, "D": 3.0}
     arms = ["A", "B", "C"] if change == "retires the leader" else ["A", "B"]
     test = Experiment.create(MemoryJournal(), "x", arms, ["value"], delta=0.3, rule="uniform", seed=number)
     changed, old = False, None
