@@ -85,6 +85,7 @@ def kill_again_and_again(storage: str, tells: int, kills: int, seed: int) -> dic
     """Kill the teller so often within so many tells; gives what was found."""
     create(storage)
     luck, known, killed, lost, twice = random.Random(seed), set[int](), 0, 0, 0
+    told: list[int] = []
     while True:
         reading, writing = os.pipe()
         child = os.fork()
@@ -94,7 +95,8 @@ def kill_again_and_again(storage: str, tells: int, kills: int, seed: int) -> dic
             os._exit(0)
         os.close(writing)
         if killed < kills:
-            killed += _kill_at_a_random_moment(child, reading, luck.randrange(1, 2 * tells // kills), known, luck)
+            gap = 2 * (tells - len(told)) // (kills - killed + 1)
+            killed += _kill_at_a_random_moment(child, reading, luck.randrange(1, max(gap, 2)), known, luck)
         else:
             known |= {int(line) for line in _read_all(reading).split()}
         os.close(reading)

@@ -10,12 +10,18 @@ from collections.abc import Sequence
 import click
 
 import mobai
-from mobai.errors import ConvergenceError, InputError
+from mobai.errors import ConvergenceError, InputError, StorageError
 
 _COMMANDS = {
     "demo": "Find the best advert for every metric, live.",
     "plan": "How many samples will it take, and where should they go?",
     "run": "Simulate one run on an instance.",
+    "create": "Begin a live experiment.",
+    "ask": "Which arm is next?",
+    "tell": "Report what was measured.",
+    "status": "Where does an experiment stand?",
+    "experiments": "List the experiments of a storage.",
+    "export": "Print everything an experiment has recorded.",
     "simulate": "Simulate many trials of several rules, on all cores.",
     "plot": "Draw the results of a simulation.",
     "audit": "Try to break the guarantee, and see broken rules caught.",
@@ -82,6 +88,6 @@ def _explain(error: Exception) -> tuple[str, int]:
         return f"{text[:1].lower()}{text[1:].rstrip('.')}", 2
     if isinstance(error, InputError):
         return str(error), 2
-    if isinstance(error, ConvergenceError):
+    if isinstance(error, ConvergenceError | StorageError):
         return str(error), 1
     return f"unexpected {type(error).__name__}: {error} (run again with --debug and report it)", 1

@@ -28,3 +28,46 @@ def focus_option() -> Decorator:
 def json_option() -> Decorator:
     """Offer machine-readable output."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+
+
+def storage_option() -> Decorator:
+    """Take the address of the storage."""
+    return click.option(
+        "--storage",
+        envvar="MOBAI_STORAGE",
+        default="sqlite:///mobai.db",
+        show_default=True,
+        show_envvar=True,
+        metavar="URL",
+        help="Where experiments are kept: sqlite:///FILE or postgresql://...",
+    )
+
+
+def name_argument() -> Decorator:
+    """Take the name of an experiment."""
+    return click.argument("name", metavar="NAME")
+
+
+def arms_option(required: bool = True) -> Decorator:
+    """Take the names of the arms."""
+    return click.option("--arm", "arms", multiple=True, required=required, help="An arm; once for each.")
+
+
+def objectives_option(required: bool = True) -> Decorator:
+    """Take the objectives."""
+    return click.option(
+        "--objective",
+        "objectives",
+        multiple=True,
+        required=required,
+        metavar="TEXT",
+        help="A metric, once for each: name, then after colons min, a family (bernoulli, unknown-variance, "
+        "bounded=1..5, gaussian=20), eps=0.1.",
+    )
+
+
+def rule_option() -> Decorator:
+    """Take a sampling rule."""
+    return click.option(
+        "--rule", default="top-two", show_default=True, metavar="RULE", help="How to choose arms, as in mo-bai:eta=0.5."
+    )

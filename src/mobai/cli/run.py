@@ -1,13 +1,14 @@
-"""``mobai run``: simulate one run of a rule on an instance."""
+"""``mobai run``: one run of a rule, on an instance or against a real sampler."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
 from mobai import Policy, lower_bound
-from mobai.cli import options, screen
+from mobai.cli import options, real, screen
 from mobai.errors import ConvergenceError, InputError
 from mobai.lab.trial import Trial, run_trial
 from mobai.paper.instances import find_instance
@@ -19,7 +20,7 @@ from mobai.theory.thresholds import THRESHOLDS
 
 
 @click.command("run")
-@options.instance_argument()
+@click.argument("instance", metavar="[INSTANCE]", required=False)
 @options.delta_option()
 @click.option(
     "--rule",
@@ -35,29 +36,40 @@ from mobai.theory.thresholds import THRESHOLDS
     metavar="NAME",
     help=f"When to stop: {', '.join(THRESHOLDS)}.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the whole run.")
-@click.option(
-    "--max-pulls",
-    type=click.IntRange(min=1),
-    default=1_000_000,
-    show_default=True,
-    help="Give up after this many.",
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the rule's choices.")
+@click.option("--max-pulls", type=click.IntRange(min=1), help="Give up after this many; a simulation after 1,000,000.")
 @options.focus_option()
 @options.json_option()
+@real.live_options
 def command(
-    instance: str,
+    instance: str | None,
     delta: float,
     rule: str,
     threshold: str,
     seed: int,
-    max_pulls: int,
+    max_pulls: int | None,
     focus: bool,
     as_json: bool,
+    **live: Any,
 ) -> None:
-    """Simulate one run on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
-    (policy,) = pair_up([rule], [threshold])
-    world = find_instance(instance)
+    """Simulate one run on INSTANCE (a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1).
+
+    Or run a real experiment: --command or --sampler measures the arms given by --arm.
+    """
+    if live["command"] or live["sampler"]:
+        if instance is not None or threshold != "mixture":
+            raise InputError("a real run takes --arm and --objective, no instance, and the threshold mixture")
+        real.run(delta=delta, rule=rule, seed=seed, max_pulls=max_pulls, as_json=as_json, **live)
+    elif instance is None:
+        raise InputError("give an INSTANCE to simulate, or --command or --sampler to measure")
+    else:
+        (policy,) = pair_up([rule], [threshold])
+        _simulate(find_instance(instance), policy, delta, seed, max_pulls or 1_000_000, focus, as_json)
+
+
+def _simulate(
+    world: Instance, policy: Policy, delta: float, seed: int, max_pulls: int, focus: bool, as_json: bool
+) -> None:
     with screen.Watch(policy.sampling.name) as watch:
         trial = run_trial(world, policy, delta, seed=seed, max_pulls=max_pulls, focus=focus, watch=watch)
     if as_json:

@@ -6,6 +6,7 @@ state of the events it has seen and reads only newer ones, so a call costs the s
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.live import snapshots
-from mobai.live.assignments import ANSWERED, DROPPED, PENDING, Assignment
+from mobai.live.assignments import ANSWERED, DROPPED, PENDING, STATUS_NAMES, Assignment
 from mobai.live.journal import Event, Journal, Log, MemoryJournal
 from mobai.live.settings import new_settings, to_body
 from mobai.live.state import State
@@ -227,6 +228,22 @@ class Experiment:
         """Give every event from the beginning."""
         return self._journal.read(self.name)
 
+    def records(self) -> list[dict[str, Any]]:
+        """Give every assignment with what was told of it, as plain rows; None where nothing was."""
+        state = self._refreshed()
+        names, found = state.problem.objective_names, []
+        for number in range(1, state.assignments.count + 1):
+            told = state.assignments.rewards(number).tolist()
+            row = {
+                "id": number,
+                "arm": state.problem.arms[state.assignments.arm(number)],
+                "status": STATUS_NAMES[state.assignments.status(number)],
+                "asked_at": state.assignments.since(number),
+            }
+            values = zip(names, told, strict=True)
+            found.append(row | {name: None if math.isnan(value) else value for name, value in values})
+        return found
+
     def replay(self) -> Status:
         """Fold the whole journal again, making every choice anew, and compare; StorageError if one differs."""
         first, *rest = self._journal.read(self.name)
@@ -309,9 +326,9 @@ def _only_new(state: State, reports: Sequence[tuple[int, Metrics]]) -> list[tupl
             raise InputError(f"assignment {number} was dropped and cannot be answered")
         if number not in seen:
             told = zip(names, state.assignments.rewards(number).tolist(), strict=True)
-            seen[number] = {name: value for name, value in told if value == value}
+            seen[number] = {name: value for name, value in told if not math.isnan(value)}
         known = seen[number]
-        given = {name: value for name, value in values.items() if value == value}
+        given = {name: value for name, value in values.items() if not math.isnan(value)}
         for name, value in given.items():
             if known.get(name, value) != value:
                 raise InputError(f"assignment {number}: {name!r} was {known[name]!r} before, and is {value!r} now")

@@ -63,7 +63,8 @@ def confidence_intervals(
     contradicted = _fit(lower, upper, problem.eps, decided, rows)
     flipped = problem.signs < 0
     lower[:, flipped], upper[:, flipped] = -upper[:, flipped], -lower[:, flipped]
-    return Intervals(lower, upper, contradicted)
+    # Adding zero turns minus zero into zero.
+    return Intervals(lower + 0.0, upper + 0.0, contradicted)
 
 
 def _normal(counts: FloatArray, sd: FloatArray, x: FloatArray) -> FloatArray:

@@ -1,0 +1,47 @@
+"""``mobai create``: begin a live experiment."""
+
+from __future__ import annotations
+
+import click
+
+from mobai.cli import options, screen
+from mobai.live.experiment import Experiment
+
+
+@click.command("create")
+@options.name_argument()
+@options.arms_option()
+@options.objectives_option()
+@options.delta_option()
+@options.rule_option()
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the rule's own choices.")
+@click.option("--expire-after", type=float, metavar="SECONDS", help="Count unanswered assignments no longer.")
+@click.option("--reserve", type=float, default=0.1, show_default=True, help="Share of delta for arms added later.")
+@click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
+@options.storage_option()
+def command(
+    name: str,
+    arms: tuple[str, ...],
+    objectives: tuple[str, ...],
+    delta: float,
+    rule: str,
+    seed: int,
+    expire_after: float | None,
+    reserve: float,
+    no_focus: bool,
+    storage: str,
+) -> None:
+    """Begin the experiment NAME."""
+    Experiment.create(
+        storage,
+        name,
+        arms,
+        objectives,
+        delta=delta,
+        rule=rule,
+        seed=seed,
+        focus=not no_focus,
+        expire_after=expire_after,
+        reserve=reserve,
+    )
+    screen.say(f"created {name}: {len(arms)} arms, {len(objectives)} objectives, delta = {delta:g}")

@@ -1,0 +1,26 @@
+"""``mobai export``: everything an experiment has recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mobai.cli import formats, options
+from mobai.live.experiment import Experiment
+
+
+@click.command("export")
+@options.name_argument()
+@click.option("--events", is_flag=True, help="The journal itself, event by event, instead of assignments.")
+@options.storage_option()
+@formats.format_option()
+def command(name: str, events: bool, storage: str, form: str) -> None:
+    """Print the assignments of the experiment NAME with what was told of them."""
+    experiment = Experiment.load(storage, name)
+    if events:
+        rows: list[dict[str, Any]] = [event._asdict() for event in experiment.history()]
+        formats.emit(rows, form, ("seq", "kind", "at", "body"))
+        return
+    columns = ("id", "arm", "status", "asked_at", *experiment.problem.objective_names)
+    formats.emit(experiment.records(), form, columns)

@@ -1,0 +1,60 @@
+"""Rows as a table, JSON or CSV, on standard output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from mobai.cli import screen
+
+Row = Mapping[str, Any]
+FORMATS = ("table", "json", "csv")
+
+
+def format_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Take the format of the output."""
+    choice = click.Choice(FORMATS)
+    return click.option("--format", "form", type=choice, default="table", show_default=True, help="How to print it.")
+
+
+def emit(rows: Sequence[Row], form: str, columns: Sequence[str]) -> None:
+    """Print rows."""
+    if form == "json":
+        click.echo(json.dumps([_plain(row) for row in rows], indent=2, allow_nan=False))
+    elif form == "csv":
+        click.echo(as_csv(rows, columns), nl=False)
+    else:
+        table = screen.plain_table(*columns)
+        for row in rows:
+            table.add_row(*(_text(row.get(column)) for column in columns))
+        screen.out.print(table)
+
+
+def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Write rows as CSV, with a header."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows([{key: _plain_value(value) for key, value in row.items()} for row in rows])
+    return buffer.getvalue()
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    return {key: _plain_value(value) for key, value in row.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    """JSON and CSV know neither infinity nor NaN."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,99 @@
+"""``mobai status``: where does an experiment stand?"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.text import Text
+
+from mobai import Status
+from mobai.cli import formats, options, screen
+from mobai.live.experiment import Experiment
+
+_COLUMNS = ("objective", "direction", "arm", "decided_at", "evidence", "needed", "smallest_delta", "pulls")
+
+
+@click.command("status")
+@options.name_argument()
+@click.option("--watch", is_flag=True, help="Draw it again and again, until it is decided or Ctrl-C.")
+@click.option("--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True, help="Seconds between.")
+@options.storage_option()
+@formats.format_option()
+def command(name: str, watch: bool, interval: float, storage: str, form: str) -> None:
+    """Show evidence, decisions and intervals of the experiment NAME."""
+    experiment = Experiment.load(storage, name)
+    if watch:
+        _watch(experiment, interval)
+        return
+    status = experiment.status()
+    if form == "table":
+        screen.out.print(picture(status))
+    else:
+        formats.emit(rows(status), form, _COLUMNS)
+
+
+def _watch(experiment: Experiment, interval: float) -> None:
+    with Live(console=screen.out, auto_refresh=False) as live:
+        try:
+            while True:
+                status = experiment.status()
+                live.update(picture(status), refresh=True)
+                if status.verdict.stopped or status.closed_at is not None:
+                    return
+                time.sleep(interval)
+        except KeyboardInterrupt:
+            return
+
+
+def rows(status: Status) -> list[dict[str, Any]]:
+    """One row an objective."""
+    verdict = status.verdict
+    return [
+        {
+            "objective": objective.name,
+            "direction": objective.direction,
+            "arm": verdict.answers[m],
+            "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
+            "evidence": float(verdict.evidence[m]),
+            "needed": float(verdict.threshold[m]),
+            "smallest_delta": float(verdict.smallest_deltas[m]),
+            "pulls": verdict.pulls,
+        }
+        for m, objective in enumerate(verdict.problem.objectives)
+    ]
+
+
+def picture(status: Status) -> RenderableType:
+    """Bars of evidence, and where the means lie."""
+    verdict = status.verdict
+    state = "closed" if status.closed_at else "decided" if verdict.stopped else "running"
+    counts = (
+        f"{verdict.pulls:,} pulls, {status.pending:,} pending, {status.dropped + status.expired:,} dropped or expired"
+    )
+    table = screen.plain_table("objective", "best arm", "evidence", "", ">smallest delta")
+    for m, row in enumerate(rows(status)):
+        decision = verdict.decisions[m]
+        share = 1.0 if decision else max(0.0, row["evidence"] / row["needed"])
+        text = (
+            f"decided at pull {decision.pull:,}" if decision else f"{row['evidence']:.2f} of {row['needed']:.2f} nats"
+        )
+        bar = ProgressBar(1.0, min(share, 1.0), width=30)
+        arm = Text(row["arm"], style="green" if decision else "yellow")
+        table.add_row(row["objective"], arm, bar, text, f"{row['smallest_delta']:.3g}")
+    arms = screen.intervals_table(verdict, status.intervals)
+    lines: list[RenderableType] = [
+        Text(f"{status.name}: {state}, {counts}, {status.rule}, delta = {verdict.delta:g}", style="bold"),
+        table,
+        Text(),
+        arms,
+    ]
+    for objective, arm_name, pull in status.past:
+        lines.append(Text(f"earlier, among other arms: {objective} was decided for {arm_name} at pull {pull:,}"))
+    if status.intervals.contradicted.any():
+        lines.append(Text("the data of now speak against a decision: have the means drifted?", style="bold red"))
+    return Group(*lines)

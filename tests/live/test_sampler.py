@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mobai import Experiment, InputError
+from mobai.live.journal import MemoryJournal
+from mobai.live.sampler import SamplerError, Step, command_sampler, function_sampler, run_sampler
+
+
+def new(*objectives: str) -> Experiment:
+    return Experiment.create(MemoryJournal(), "x", ["fast", "slow"], objectives or ["time:min:gaussian=1"], delta=0.1)
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return f"{sys.executable} {path} {{arm}}"
+
+
+def test_a_function_until_decided() -> None:
+    luck = random.Random(1)
+    steps: list[Step] = []
+    test = new()
+    outcome = run_sampler(test, lambda arm: {"time": luck.gauss(1 if arm == "fast" else 4, 1)}, watch=steps.append)
+    assert outcome.ending == "decided"
+    assert outcome.verdict.answers == ("fast",)
+    assert len(steps) == outcome.verdict.pulls
+    assert (outcome.failures, outcome.dropped) == (0, 0)
+
+
+def test_failures_are_tried_again_and_counted() -> None:
+    calls = iter([None, {"time": 1.0}, {"wrong": 2}, {"time": "fast"}, {}, {"time": 2.0}, {"time": 2.5}])
+    seen: list[str | None] = []
+
+    def sampler(arm: str) -> Any:
+        return next(calls)
+
+    test = new()
+    outcome = run_sampler(test, sampler, max_pulls=3, retries=1, watch=lambda step: seen.append(step.problem))
+    assert (outcome.ending, outcome.failures, outcome.dropped) == ("max-pulls", 4, 1)
+    assert test.status().dropped == 1
+    assert test.status().pulls.sum() == 3
+    assert seen[0] is not None
+    assert "expected an object of metrics, not None" in seen[0]
+    assert seen[1] is not None
+    assert "must be a number, not 'fast'" in seen[1]
+
+
+def test_a_broken_sampler_ends_the_run() -> None:
+    def sampler(arm: str) -> Any:
+        raise SamplerError("no power")
+
+    test = new()
+    with pytest.raises(SamplerError, match=r"5 assignments failed one after the other, the last one: .*: no power"):
+        run_sampler(test, sampler, retries=0)
+    assert test.status().pulls.sum() == 0
+    assert test.status().dropped == 5
+
+
+def test_an_interruption_leaves_nothing_pending() -> None:
+    calls = iter([{"time": 1.0}, {"time": 2.0}])
+
+    def sampler(arm: str) -> Any:
+        try:
+            return next(calls)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    test = new()
+    outcome = run_sampler(test, sampler)
+    assert (outcome.ending, outcome.verdict.pulls) == ("interrupted", 2)
+    assert (test.status().pending, test.status().dropped) == (0, 1)
+
+
+def test_commands(tmp_path: Path) -> None:
+    script = "import json, os, sys; print('working'); print(json.dumps({'time': len(sys.argv[1])}))"
+    assert command_sampler(write(tmp_path / "a.py", script))("a b; ls") == {"time": 7}
+    echo = "import os, json; print(json.dumps({'time': len(os.environ['MOBAI_ARM'])}))"
+    assert command_sampler(write(tmp_path / "b.py", echo))("four") == {"time": 4}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys; sys.stderr.write('why\\nbecause\\n'); sys.exit(3)", r"exit code 3 \(because\)"),
+        ("raise SystemExit(4)", "exit code 4"),
+        ("print('fast')", "expected a JSON object on standard output, not 'fast'"),
+        ("print('{\"time\": NaN}')", "expected a JSON object"),
+        ("import time; time.sleep(30)", "timed out"),
+    ],
+)
+def test_failing_commands(tmp_path: Path, text: str, message: str) -> None:
+    sampler = command_sampler(write(tmp_path / "x.py", text), timeout=2.0)
+    with pytest.raises(SamplerError, match=message):
+        sampler("fast")
+
+
+def test_bad_samplers() -> None:
+    with pytest.raises(SamplerError, match="No such file"):
+        command_sampler("/no/such/program {arm}")("x")
+    for text, message in (("", "must not be empty"), ("a 'b", "No closing quotation")):
+        with pytest.raises(InputError, match=message):
+            command_sampler(text)
+    for path, message in (
+        ("nothing", "sampler must be written package.module:function"),
+        ("no.such.module:x", "sampler: No module named 'no'"),
+        ("math:nothing", "sampler: module 'math' has no attribute 'nothing'"),
+        ("math:pi", "sampler: math:pi is not a function"),
+    ):
+        with pytest.raises(InputError, match=message):
+            function_sampler(path)
+    with pytest.raises(SamplerError, match="ValueError: "):
+        function_sampler("builtins:int")("x")
+
+
+def test_the_compressor_example() -> None:
+    measured = function_sampler("examples.compressors:measure")("zlib-1")
+    assert sorted(measured) == ["memory", "size", "time"]
+    assert measured["size"] > 1000
