@@ -35,12 +35,23 @@ def one_round(test: Experiment) -> Callable[[], None]:
     return action
 
 
+def joint_round(test: Experiment) -> Callable[[], None]:
+    """Tell rewards and ask for the next arm in one durable transaction."""
+    waiting = test.ask()
+
+    def action() -> None:
+        reports = [(one, {"clicks": float(one.id % 7), "cost": float(one.id % 5)}) for one in waiting]
+        waiting[:] = test.tell_all(reports, ask=1)
+
+    return action
+
+
 def optuna_round(storage: object) -> Callable[[], None]:
     """The same with Optuna: ask for a trial, suggest the arm, tell two values."""
     import optuna
 
     sampler = optuna.samplers.RandomSampler(seed=1)
-    study = optuna.create_study(storage=storage, sampler=sampler, directions=["maximize", "minimize"])  # type: ignore[arg-type]
+    study = optuna.create_study(storage=storage, sampler=sampler, directions=["maximize", "minimize"])
 
     def action() -> None:
         trial = study.ask()
@@ -67,8 +78,10 @@ def beside_optuna(folder: Path, rounds: int) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore")
     test = Experiment.create(f"sqlite:///{folder / 'mobai.db'}", "x", ARMS, OBJECTIVES)
+    other = Experiment.create(f"sqlite:///{folder / 'joint.db'}", "x", ARMS, OBJECTIVES)
     actions = {
         "mobai, SQLite": one_round(test),
+        "mobai, in one transaction": joint_round(other),
         "Optuna, journal file": optuna_round(JournalStorage(JournalFileBackend(str(folder / "optuna.log")))),
         "Optuna, SQLite": optuna_round(RDBStorage(f"sqlite:///{folder / 'optuna.db'}")),
     }
@@ -85,7 +98,7 @@ def beside_optuna(folder: Path, rounds: int) -> None:
     print("durable ask + tell, one process, ms: median (mean), ratio of medians")
     for name, values in times.items():
         middle = statistics.median(values)
-        print(f"  {name:22} {middle:8.2f} ({statistics.fmean(values):.2f})   {middle / own:6.1f}")
+        print(f"  {name:26} {middle:8.2f} ({statistics.fmean(values):.2f})   {middle / own:6.1f}")
 
 
 def long_journals(folder: Path, rounds: int) -> None:

@@ -136,6 +136,20 @@ def test_batches_are_all_or_nothing(make_journal: Callable[[], Journal]) -> None
     assert one.status().pending == 2
 
 
+def test_telling_and_asking_in_one_transaction() -> None:
+    one, two = new(), new()
+    waiting = one.ask(2)
+    assert waiting == two.ask(2)
+    for _ in range(15):
+        reports = [(assignment, measure(*assignment)) for assignment in waiting]
+        two.tell_all(reports)
+        waiting = one.tell_all(reports, ask=2)
+        assert waiting == two.ask(2)
+    assert facts(one) == facts(two)
+    with pytest.raises(InputError, match="ask must be a whole number, 0 or more, not -1"):
+        one.tell_all([], ask=-1)
+
+
 def test_pending_assignments_spread_the_next_ones() -> None:
     test = new(rule="uniform")
     assert [assignment.arm for assignment in test.ask(6)] == ["A", "B", "C"] * 2

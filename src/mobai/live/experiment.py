@@ -152,14 +152,7 @@ class Experiment:
             raise InputError(f"n must be a whole number, 1 or more, not {n!r}")
         with self._change() as (state, log):
             state.check_open()
-            self._expire(state, log)
-            first, now = state.assignments.count + 1, time.time()
-            arms = [state.choose(first + k) for k in range(n)]
-            log.append(Event(state.seq + 1, "asked", now, {"arms": arms}))
-            for arm in arms:
-                state.assignments.add(arm, now)
-            state.seq += 1
-        return [Assignment(first + k, state.problem.arms[arm]) for k, arm in enumerate(arms)]
+            return self._hand_out(state, log, n)
 
     def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
         """Report what was measured, all metrics at once or one after the other.
@@ -168,14 +161,17 @@ class Experiment:
         """
         self.tell_all([(assignment, metrics)])
 
-    def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]]) -> None:
-        """Report on many assignments in one transaction: all of it is kept, or nothing."""
+    def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]], *, ask: int = 0) -> list[Assignment]:
+        """Report on many assignments in one transaction, all or nothing; ``ask`` gives so many new ones in the same."""
         given = [(_number(assignment), metrics) for assignment, metrics in reports]
+        if isinstance(ask, bool) or not isinstance(ask, int) or ask < 0:
+            raise InputError(f"ask must be a whole number, 0 or more, not {ask!r}")
         with self._change() as (state, log):
             state.check_open()
             fresh = _only_new(state, given)
             if fresh:
                 self._add(state, log, "told", {"reports": fresh})
+            return self._hand_out(state, log, ask) if ask else []
 
     def drop(self, assignment: Assignment | int) -> None:
         """Say that an assignment will never be answered."""
@@ -251,6 +247,17 @@ class Experiment:
         for event in rest:
             state.apply(event)
         return describe(self.name, state)
+
+    def _hand_out(self, state: State, log: Log, n: int) -> list[Assignment]:
+        """Let the rule choose, and write its choices down."""
+        self._expire(state, log)
+        first, now = state.assignments.count + 1, time.time()
+        arms = [state.choose(first + k) for k in range(n)]
+        log.append(Event(state.seq + 1, "asked", now, {"arms": arms}))
+        for arm in arms:
+            state.assignments.add(arm, now)
+        state.seq += 1
+        return [Assignment(first + k, state.problem.arms[arm]) for k, arm in enumerate(arms)]
 
     def _add(self, state: State, log: Log, kind: str, body: dict[str, Any]) -> None:
         event = Event(state.seq + 1, kind, time.time(), body)

@@ -29,6 +29,7 @@ class SqlJournal:
         self._engine = _engine(url)
         self._shown = self._engine.url.render_as_string(hide_password=True)
         self._ids: dict[str, int] = {}
+        self._text = _Text(self._engine.dialect.name)
         # Whoever forgets to close it still leaves no connection behind.
         weakref.finalize(self, self._engine.dispose)
         with self._errors():
@@ -43,7 +44,7 @@ class SqlJournal:
                 key = added.scalar_one()
             except IntegrityError:
                 raise InputError(f"name: there is an experiment {name!r} already") from None
-            connection.execute(sa.insert(events), _row(key, event))
+            self._text.append(connection.connection.driver_connection, key, event)
 
     def names(self) -> list[str]:
         """Give the names of all experiments, in the order of their creation."""
@@ -53,19 +54,18 @@ class SqlJournal:
     @contextmanager
     def lock(self, name: str) -> Iterator[Log]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
-        with self._errors(), self._write() as connection:
-            key = self._key(connection, name, lock=True)
-            yield _SqlLog(connection, key)
+        with self._errors(), self._driver("IMMEDIATE") as driver:
+            yield _SqlLog(driver, self._key(driver, name, lock=True), self._text)
 
     def read(self, name: str, after: int = 0) -> Sequence[Event]:
         """Give the events after one, without locking."""
-        with self._errors(), self._read() as connection:
-            return _events_after(connection, self._key(connection, name), after)
+        with self._errors(), self._driver("DEFERRED") as driver:
+            return self._text.after(driver, self._key(driver, name), after)
 
     def snapshot(self, name: str) -> Snapshot | None:
         """Give the latest snapshot, if there is any."""
         with self._errors(), self._read() as connection:
-            key = self._key(connection, name)
+            key = self._key(connection.connection.driver_connection, name)
             found = sa.select(snapshots.c.seq, snapshots.c.data).where(snapshots.c.experiment == key)
             row = connection.execute(found).first()
             return None if row is None else Snapshot(row.seq, row.data)
@@ -73,14 +73,14 @@ class SqlJournal:
     def save_snapshot(self, name: str, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the last one."""
         with self._errors(), self._write() as connection:
-            key = self._key(connection, name, lock=True)
+            key = self._key(connection.connection.driver_connection, name, lock=True)
             connection.execute(sa.delete(snapshots).where(snapshots.c.experiment == key))
             connection.execute(sa.insert(snapshots).values(experiment=key, seq=snapshot.seq, data=snapshot.data))
 
     def delete(self, name: str) -> None:
         """Remove an experiment with all its events."""
         with self._errors(), self._write() as connection:
-            key = self._key(connection, name, lock=True)
+            key = self._key(connection.connection.driver_connection, name, lock=True)
             for table, column in ((snapshots, snapshots.c.experiment), (events, events.c.experiment)):
                 connection.execute(sa.delete(table).where(column == key))
             connection.execute(sa.delete(experiments).where(experiments.c.id == key))
@@ -90,17 +90,31 @@ class SqlJournal:
         """Let go of files and connections."""
         self._engine.dispose()
 
-    def _key(self, connection: sa.Connection, name: str, lock: bool = False) -> int:
+    def _key(self, driver: Any, name: str, lock: bool = False) -> int:
         """Give the number of an experiment, and on PostgreSQL lock its row."""
-        found = sa.select(experiments.c.id).where(experiments.c.name == name)
-        key = connection.scalar(found.with_for_update() if lock else found)
+        key = self._text.key(driver, name, lock)
         if key is None:
-            names = list(connection.scalars(sa.select(experiments.c.name).order_by(experiments.c.id)))
-            raise no_such(name, names)
+            raise no_such(name, self._text.names(driver))
         if self._ids.setdefault(name, key) != key:
             del self._ids[name]
             raise StorageError(f"{self._shown}: the experiment {name!r} was deleted and created anew; load it again")
         return int(key)
+
+    @contextmanager
+    def _driver(self, mode: str) -> Iterator[Any]:
+        """Open a transaction on the driver's own connection: the calls that are made all the time go this way."""
+        pooled = self._engine.raw_connection()
+        driver: Any = pooled.driver_connection
+        try:
+            if self._engine.dialect.name == "sqlite":
+                driver.execute(f"BEGIN {mode}")
+            yield driver
+            driver.commit()
+        except BaseException:
+            driver.rollback()
+            raise
+        finally:
+            pooled.close()
 
     @contextmanager
     def _write(self) -> Iterator[sa.Connection]:
@@ -117,27 +131,64 @@ class SqlJournal:
         """Turn the database's complaints into one line that names the storage."""
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
             raise StorageError(f"{self._shown}: {_plainly(error)}") from error
 
 
 class _SqlLog:
-    def __init__(self, connection: sa.Connection, key: int) -> None:
-        self._connection, self._key = connection, key
+    def __init__(self, driver: Any, key: int, text: _Text) -> None:
+        self._driver, self._key, self._text = driver, key, text
         self._last: int | None = None
 
     def after(self, seq: int) -> Sequence[Event]:
-        found = _events_after(self._connection, self._key, seq)
-        self._last = found[-1].seq if found else self._last
+        found = self._text.after(self._driver, self._key, seq)
+        self._last = found[-1].seq if found else seq
         return found
 
     def append(self, event: Event) -> None:
         if self._last is None:
-            last = sa.select(sa.func.max(events.c.seq)).where(events.c.experiment == self._key)
-            self._last = self._connection.scalar(last) or 0
+            self._last = self._text.last(self._driver, self._key)
         check_next(event, self._last)
-        self._connection.execute(sa.insert(events), _row(self._key, event))
+        self._text.append(self._driver, self._key, event)
         self._last = event.seq
+
+
+class _Text:
+    """The statements of every call, as text: building them anew each time takes longer than running them."""
+
+    def __init__(self, dialect: str) -> None:
+        self._locking = dialect == "postgresql"
+        mark = "%s" if self._locking else "?"
+        self._key = f"SELECT id FROM {experiments.name} WHERE name = {mark}"
+        self._last = f"SELECT max(seq) FROM {events.name} WHERE experiment = {mark}"
+        self._append = f"INSERT INTO {events.name} (experiment, seq, kind, at, body) VALUES ({', '.join([mark] * 5)})"
+        self._after = (
+            f"SELECT seq, kind, at, body FROM {events.name} WHERE experiment = {mark} AND seq > {mark} ORDER BY seq"
+        )
+
+    def key(self, driver: Any, name: str, lock: bool) -> int | None:
+        """Give the number of an experiment, its row locked where the database itself is not."""
+        text = f"{self._key} FOR UPDATE" if lock and self._locking else self._key
+        row = driver.execute(text, (name,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def names(self, driver: Any) -> list[str]:
+        """Give the names of all experiments."""
+        return [row[0] for row in driver.execute(f"SELECT name FROM {experiments.name} ORDER BY id").fetchall()]
+
+    def last(self, driver: Any, key: int) -> int:
+        """Give the number of the last event."""
+        return int(driver.execute(self._last, (key,)).fetchone()[0] or 0)
+
+    def append(self, driver: Any, key: int, event: Event) -> None:
+        """Add an event."""
+        body = json.dumps(event.body, separators=(",", ":"), allow_nan=False)
+        driver.execute(self._append, (key, event.seq, event.kind, event.at, body))
+
+    def after(self, driver: Any, key: int, seq: int) -> list[Event]:
+        """Give the events after one."""
+        found = driver.execute(self._after, (key, seq)).fetchall()
+        return [Event(number, kind, at, json.loads(body)) for number, kind, at, body in found]
 
 
 def _engine(url: str) -> sa.Engine:
@@ -168,20 +219,6 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get('begin', 'IMMEDIATE')}")
 
 
-def _row(key: int, event: Event) -> dict[str, Any]:
-    body = json.dumps(event.body, separators=(",", ":"), allow_nan=False)
-    return {"experiment": key, "seq": event.seq, "kind": event.kind, "at": event.at, "body": body}
-
-
-def _events_after(connection: sa.Connection, key: int, seq: int) -> list[Event]:
-    found = (
-        sa.select(events.c.seq, events.c.kind, events.c.at, events.c.body)
-        .where(events.c.experiment == key, events.c.seq > seq)
-        .order_by(events.c.seq)
-    )
-    return [Event(row.seq, row.kind, row.at, json.loads(row.body)) for row in connection.execute(found)]
-
-
 _PLAIN = {
     "readonly database": "is read-only",
     "unable to open": "cannot be opened: is its folder there, and may it be written?",
@@ -193,7 +230,7 @@ _PLAIN = {
 }
 
 
-def _plainly(error: SQLAlchemyError) -> str:
+def _plainly(error: Exception) -> str:
     """Give the cause in words where we know them, else the first line of the driver's message."""
     message = str(getattr(error, "orig", None) or error)
     for sign, words in _PLAIN.items():
