@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mobai.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from mobai.errors import ConvergenceError, InputError, StorageError, TieError
     from mobai.lab.results import Results
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from mobai.theory.surrogate import Surrogate, surrogate_fallbacks, surrogate_proportions
     from mobai.theory.thresholds import threshold
 
-__version__ = "0.1.0"
 
 # Each public name is imported on first use, so that "import mobai" stays light.
 _HOMES = {

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-import mobai
 from mobai.audit.audit import Finding
 from mobai.errors import InputError
 from mobai.lab.document import Block, Heading, Paragraph, Table, to_html, to_markdown
+from mobai.version import __version__
 
 HEADER = (
     "family",
@@ -65,7 +65,7 @@ def blocks(findings: Sequence[Finding], seed: int) -> list[Block]:
     )
     return [
         Heading("An audit of the guarantee", 1),
-        Paragraph(f"mobai {mobai.__version__}, seed {seed}. {outcome}"),
+        Paragraph(f"mobai {__version__}, seed {seed}. {outcome}"),
         Paragraph(_INTRODUCTION),
         Paragraph(_INSTANCES),
         Table(HEADER, [cells(finding) for finding in findings], left=5),

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import click
 
-import mobai
 from mobai.errors import ConvergenceError, InputError, StorageError
+from mobai.version import __version__
 
 _COMMANDS = {
     "demo": "Find the best advert for every metric, live.",
@@ -55,7 +55,7 @@ class _LateCommands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Find the best arm of every objective, with a stated error probability, in as few samples as possible.",
 )
-@click.version_option(mobai.__version__, prog_name="mobai")
+@click.version_option(__version__, prog_name="mobai")
 @click.option("--debug", is_flag=True, help="Show a full traceback when something goes wrong.")
 def group(debug: bool) -> None:
     pass

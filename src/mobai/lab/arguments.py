@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import mobai
 from mobai.errors import InputError
 from mobai.policy import Policy
 from mobai.problem import Instance
@@ -19,6 +18,7 @@ from mobai.rules.catalogue import rule_spec, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.version import __version__
 
 AnyPolicy = Policy | SamplingRule | str
 
@@ -109,7 +109,7 @@ def configuration(
 ) -> dict[str, Any]:
     """Give everything that determines the results, as plain data."""
     return {
-        "mobai": mobai.__version__,
+        "mobai": __version__,
         "instance": to_json(instance),
         "policies": {spec: [stopping.name for stopping in line.stoppings] for spec, line in lines.items()},
         "certified": {spec: [s.name for s in line.stoppings if s.certified] for spec, line in lines.items()},

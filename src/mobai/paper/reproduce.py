@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-import mobai
 from mobai.errors import InputError
 from mobai.lab.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.lab.simulate import Progress
 from mobai.paper import figures, slips, tables, timing
 from mobai.paper.archive import Archive
 from mobai.paper.runs import EPSILONS, RUNS
+from mobai.version import __version__
 
 Watch = Callable[[str, Progress], None]
 
@@ -152,7 +152,7 @@ def _configuration(archive: Archive, parts: dict[str, Part]) -> list[Block]:
         rows.append([name, RUNS[name].instance, rules, thresholds, levels, *counts])
     header = ["run", "instance", "rules", "thresholds", "log(1/delta)", "trials", "max pulls", "seconds"]
     names = ("numpy", "scipy", "numba", "joblib")
-    versions = ", ".join([f"mobai {mobai.__version__}", *(f"{name} {version(name)}" for name in names)])
+    versions = ", ".join([f"mobai {__version__}", *(f"{name} {version(name)}" for name in names)])
     machine = f"Python {platform.python_version()}, {platform.system()} on {platform.machine()}"
     text = f"Seed 0 everywhere. {versions}; {machine}. All runs together took {total / 60:.1f} minutes."
     return [Paragraph(text), Table(header, rows, left=5)]
