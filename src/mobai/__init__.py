@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from mobai.lab.summary import Summary
     from mobai.lab.warm_up import compile_kernels
     from mobai.live.assignments import Assignment
-    from mobai.live.experiment import Experiment, delete, experiment_names
+    from mobai.live.experiment import Experiment
     from mobai.live.status import Status
+    from mobai.live.storage import delete, experiment_names
     from mobai.policy import Policy, Session, Verdict
     from mobai.problem import (
         Bernoulli,
@@ -82,8 +83,8 @@ _HOMES = {
     "UnknownVariance": "mobai.problem",
     "Verdict": "mobai.policy",
     "compile_kernels": "mobai.lab.warm_up",
-    "delete": "mobai.live.experiment",
-    "experiment_names": "mobai.live.experiment",
+    "delete": "mobai.live.storage",
+    "experiment_names": "mobai.live.storage",
     "glr_statistic": "mobai.theory.glr",
     "lower_bound": "mobai.theory.lower_bound",
     "simulate": "mobai.lab.simulate",

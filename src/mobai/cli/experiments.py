@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from mobai.cli import formats, options
-from mobai.live.experiment import Experiment, open_journal
+from mobai.live.experiment import Experiment
+from mobai.live.storage import open_journal
 
 _COLUMNS = ("name", "arms", "objectives", "pulls", "pending", "decided", "state")
 

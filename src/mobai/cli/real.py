@@ -13,8 +13,9 @@ from rich.text import Text
 from mobai.cli import options, screen
 from mobai.cli.status import picture, rows
 from mobai.errors import InputError
-from mobai.live.experiment import Experiment, open_journal
+from mobai.live.experiment import Experiment
 from mobai.live.sampler import Outcome, Sampler, SamplerError, Step, command_sampler, function_sampler, run_sampler
+from mobai.live.storage import open_journal
 from mobai.problem import Problem
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,41 +18,18 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.live import snapshots
-from mobai.live.assignments import ANSWERED, DROPPED, PENDING, STATUS_NAMES, Assignment
-from mobai.live.journal import Event, Journal, Log, MemoryJournal
+from mobai.live.assignments import ANSWERED, DROPPED, STATUS_NAMES, Assignment
+from mobai.live.journal import Event, Journal, Log
+from mobai.live.reports import Metrics, number_of, only_new
 from mobai.live.settings import new_settings, to_body
 from mobai.live.state import State
 from mobai.live.status import Status, describe
+from mobai.live.storage import open_journal
 from mobai.policy import Verdict
 from mobai.problem import Objective, Problem
 from mobai.problem.objective import is_name
 
-Metrics = Mapping[str, float | None]
 _LEAST_EVENTS_BETWEEN_SNAPSHOTS = 1000
-_MEMORY = MemoryJournal()
-
-
-def open_journal(storage: str | Path | Journal) -> Journal:
-    """Give the journal at an address: ``sqlite:///ads.db`` (or a path), ``postgresql://...``, ``memory:``."""
-    if isinstance(storage, Path):
-        storage = f"sqlite:///{storage}"
-    if not isinstance(storage, str):
-        return storage
-    if storage == "memory:":
-        return _MEMORY
-    from mobai.live.sql import SqlJournal
-
-    return SqlJournal(storage)
-
-
-def delete(storage: str | Path | Journal, name: str) -> None:
-    """Remove an experiment with all its events. There is no way back."""
-    open_journal(storage).delete(name)
-
-
-def experiment_names(storage: str | Path | Journal) -> list[str]:
-    """Give the names of the experiments in a storage, in the order of their creation."""
-    return open_journal(storage).names()
 
 
 class Experiment:
@@ -60,6 +37,7 @@ class Experiment:
 
     Examples
     --------
+    >>> import mobai
     >>> test = Experiment.create("memory:", "ads", ["A", "B"], ["click:bernoulli", "latency:min:unknown-variance"])
     >>> first, second = test.ask(2)
     >>> test.tell(first, {"click": 1, "latency": 83.0})
@@ -67,7 +45,7 @@ class Experiment:
     >>> test.tell(second, {"latency": 91.5})
     >>> test.verdict().stopped
     False
-    >>> delete("memory:", "ads")
+    >>> mobai.delete("memory:", "ads")
     """
 
     def __init__(self, journal: Journal, name: str, state: State | None = None) -> None:
@@ -163,19 +141,19 @@ class Experiment:
 
     def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]], *, ask: int = 0) -> list[Assignment]:
         """Report on many assignments in one transaction, all or nothing; ``ask`` gives so many new ones in the same."""
-        given = [(_number(assignment), metrics) for assignment, metrics in reports]
+        given = [(number_of(assignment), metrics) for assignment, metrics in reports]
         if isinstance(ask, bool) or not isinstance(ask, int) or ask < 0:
             raise InputError(f"ask must be a whole number, 0 or more, not {ask!r}")
         with self._change() as (state, log):
             state.check_open()
-            fresh = _only_new(state, given)
+            fresh = only_new(state, given)
             if fresh:
                 self._add(state, log, "told", {"reports": fresh})
             return self._hand_out(state, log, ask) if ask else []
 
     def drop(self, assignment: Assignment | int) -> None:
         """Say that an assignment will never be answered."""
-        number = _number(assignment)
+        number = number_of(assignment)
         with self._change() as (state, log):
             state.check_open()
             status = state.assignments.status(number)
@@ -313,34 +291,3 @@ class Experiment:
         if state.seq - self._saved >= max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, state.seq // 10):
             self._journal.save_snapshot(self.name, snapshots.take(state))
             self._saved = state.seq
-
-
-def _number(assignment: Assignment | int) -> int:
-    return assignment.id if isinstance(assignment, Assignment) else assignment
-
-
-def _only_new(state: State, reports: Sequence[tuple[int, Metrics]]) -> list[tuple[int, dict[str, float]]]:
-    """Check reports and leave out what was told before; a later one in the list may add to an earlier one."""
-    names = state.problem.objective_names
-    seen: dict[int, dict[str, float]] = {}
-    fresh: list[tuple[int, dict[str, float]]] = []
-    for number, metrics in reports:
-        if not isinstance(metrics, Mapping):
-            raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
-        values = dict(zip(names, state.problem.check_rewards(metrics).tolist(), strict=True))
-        status = state.assignments.status(number)
-        if status == DROPPED:
-            raise InputError(f"assignment {number} was dropped and cannot be answered")
-        if number not in seen:
-            told = zip(names, state.assignments.rewards(number).tolist(), strict=True)
-            seen[number] = {name: value for name, value in told if not math.isnan(value)}
-        known = seen[number]
-        given = {name: value for name, value in values.items() if not math.isnan(value)}
-        for name, value in given.items():
-            if known.get(name, value) != value:
-                raise InputError(f"assignment {number}: {name!r} was {known[name]!r} before, and is {value!r} now")
-        new = {name: value for name, value in given.items() if name not in known}
-        if new or (status == PENDING and not known and not given):
-            fresh.append((int(number), new))
-        known.update(given)
-    return fresh

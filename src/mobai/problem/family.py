@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 from mobai.errors import InputError
 
@@ -36,20 +37,16 @@ class Family:
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
-    """Gaussian rewards of known standard deviation.
-
-    Parameters
-    ----------
-    sd
-        The standard deviation of every arm; left out, it is what the problem's ``sd`` says (1 if that says nothing).
-    """
+class _Scaled(Family):
+    """Families with a standard deviation, or a scale in its place, that may be stated."""
 
     sd: float | None = None
+    word: ClassVar[str]
 
     def __post_init__(self) -> None:
-        """Check the standard deviation."""
-        _check_scale("gaussian", "sd", self.sd)
+        """Check the scale."""
+        if self.sd is not None and not (is_number(self.sd) and self.sd > 0):
+            raise InputError(f"{self.word}: sd must be a positive number, not {self.sd!r}")
 
     @property
     def scale(self) -> float | None:
@@ -58,11 +55,24 @@ class Gaussian(Family):
 
     def __str__(self) -> str:
         """Give the short form."""
-        return "gaussian" if self.sd is None else f"gaussian={float(self.sd)!r}"
+        return self.word if self.sd is None else f"{self.word}={float(self.sd)!r}"
 
 
 @dataclass(frozen=True)
-class SubGaussian(Family):
+class Gaussian(_Scaled):
+    """Gaussian rewards of known standard deviation.
+
+    Parameters
+    ----------
+    sd
+        The standard deviation of every arm; left out, it is what the problem's ``sd`` says (1 if that says nothing).
+    """
+
+    word: ClassVar[str] = "gaussian"
+
+
+@dataclass(frozen=True)
+class SubGaussian(_Scaled):
     """Rewards with ``E exp(t (X - mean)) <= exp(t^2 sd^2 / 2)`` for every t: tails no heavier than a Gaussian's.
 
     Parameters
@@ -71,20 +81,7 @@ class SubGaussian(Family):
         That scale; left out, it is what the problem's ``sd`` says.
     """
 
-    sd: float | None = None
-
-    def __post_init__(self) -> None:
-        """Check the scale."""
-        _check_scale("subgaussian", "sd", self.sd)
-
-    @property
-    def scale(self) -> float | None:
-        """The scale stated with the family, None if it is not."""
-        return self.sd
-
-    def __str__(self) -> str:
-        """Give the short form."""
-        return "subgaussian" if self.sd is None else f"subgaussian={float(self.sd)!r}"
+    word: ClassVar[str] = "subgaussian"
 
 
 @dataclass(frozen=True)
@@ -134,11 +131,6 @@ class Bounded(Family):
     def __str__(self) -> str:
         """Give the short form."""
         return f"bounded={float(self.low)!r}..{float(self.high)!r}"
-
-
-def _check_scale(family: str, name: str, value: float | None) -> None:
-    if value is not None and not (is_number(value) and value > 0):
-        raise InputError(f"{family}: {name} must be a positive number, not {value!r}")
 
 
 _PLAIN: dict[str, Callable[[], Family]] = {
