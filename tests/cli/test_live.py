@@ -89,6 +89,28 @@ def test_bad_words(capsys: pytest.CaptureFixture[str], storage: str, words: tupl
     assert len(Experiment.load(storage, "ads").history()) == before
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"id": 1}\n5\n', "file: report 2 has no id"),
+        (b"id,click\n1,\xff\n", "file: is neither CSV nor JSON lines in UTF-8"),
+        (b'{"id": 1, "click": 1' + b"0" * 500 + b"}", "click must be a number"),
+        (b'{"id": 1, "click": ' + b"[" * 100_000, "file: is neither CSV nor JSON lines"),
+        (b"id,click\n1,\n", "metrics: none was measured"),
+    ],
+)
+def test_bad_files(
+    capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path, content: bytes, message: str
+) -> None:
+    run(capsys, *CREATE)
+    run(capsys, "ask", "ads")
+    path = tmp_path / "reports"
+    path.write_bytes(content)
+    assert message in run(capsys, "tell", "ads", "--file", str(path), code=2)
+    path.write_bytes("id,click\n1,1\n".encode("utf-8-sig"))
+    assert "told 1" in run(capsys, "tell", "ads", "--file", str(path))
+
+
 def test_a_broken_storage_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_text("no database " * 50)
@@ -121,6 +143,8 @@ def test_a_real_run(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: 
     # The same words resume: everything is decided, so nothing more is measured.
     again = json.loads(run(capsys, *words, "--json"))
     assert again["objectives"] == found["objectives"]
+    for other in (("--delta", "0.001"), ("--rule", "uniform"), ("--seed", "7")):
+        assert "choose another name" in run(capsys, *words, *other, code=2)
 
 
 def test_a_broken_command_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

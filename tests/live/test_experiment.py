@@ -98,10 +98,13 @@ def test_telling_twice() -> None:
     for number in (3, 0, -1, 2.5, "1", True):
         with pytest.raises(InputError, match="assignment: there is none with the id"):
             test.tell(number, {"click": 1})  # type: ignore[arg-type]
+    for nothing in ({}, {"click": None}, {"click": math.nan}):
+        with pytest.raises(InputError, match="metrics: none was measured"):
+            test.tell(two, nothing)
+    with pytest.raises(InputError, match="assignment 2 is for the arm 'B' here, not 'Y'"):
+        test.tell(mobai.Assignment(2, "Y"), {"click": 1})
     assert test.status().pulls.sum() == 2
-    test.tell(two, {})
-    assert test.status().pending == 0
-    assert test.status().pulls.sum() == 2
+    assert test.status().pending == 1
 
 
 def test_metrics_one_after_the_other() -> None:
@@ -311,6 +314,38 @@ def test_arms_come_and_go() -> None:
         new(reserve=0).add_arm("D")
 
 
+def test_a_newcomer_is_not_asked_again_and_again() -> None:
+    test = new()
+    run(test, 60)
+    test.add_arm("D")
+    arms = [assignment.arm for assignment in test.ask(40)]
+    assert arms[0] == "D"
+    assert 10 <= arms.count("D") <= 12
+
+
+def test_a_refused_report_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = new()
+    run(test, 5)
+    state = test._state
+    with pytest.raises(InputError):
+        test.tell(99, {"click": 1})
+    assert test._state is state
+    assert str(test.replay().verdict) == str(test.verdict())
+
+
+def test_a_snapshot_that_cannot_be_saved_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = MemoryJournal()
+
+    def fail(name: str, snapshot: Snapshot) -> None:
+        raise StorageError("full")
+
+    monkeypatch.setattr(journal, "save_snapshot", fail)
+    monkeypatch.setattr(module, "_LEAST_EVENTS_BETWEEN_SNAPSHOTS", 3)
+    test = new(journal)
+    run(test, 10)
+    assert test.verdict().pulls == 10
+
+
 def test_noise_of_a_new_arm() -> None:
     journal = MemoryJournal()
     same = Experiment.create(journal, "same", ["A", "B"], ["x", "click:bernoulli"], sd=[2.0, math.nan])
@@ -387,6 +422,8 @@ def test_what_pairs_pay_sums_up_to_delta() -> None:
         ({"expire_after": 0}, "expire_after must be a positive number of seconds"),
         ({"reserve": 0.9}, "reserve must be a number from 0 to 0.5"),
         ({"sd": [1.0]}, "sd must be one number"),
+        ({"rule": None}, "rule must be a name"),
+        ({"expire_after": 10**400}, "expire_after must be"),
     ],
 )
 def test_bad_settings(options: dict[str, Any], message: str) -> None:
@@ -406,6 +443,14 @@ def test_bad_calls() -> None:
         test.tell(one, [1, 2])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'clicks' is no objective"):
         test.tell(one, {"clicks": 1})
+    with pytest.raises(InputError, match="reports must be pairs"):
+        test.tell_all(None)  # type: ignore[arg-type]
+    bad: list[Any] = ["abc", [1, 2, 3], {}]
+    for sd in bad:
+        with pytest.raises(InputError, match="sd must be"):
+            test.add_arm("D", sd=sd)
+    with pytest.raises(InputError, match="'id' cannot be the name of a metric"):
+        Experiment.create(MemoryJournal(), "x", ARMS, ["id"])
     with pytest.raises(InputError, match="name must be a non-empty string"):
         Experiment.create(MemoryJournal(), "", ARMS, OBJECTIVES)
     assert len(test.history()) == 2

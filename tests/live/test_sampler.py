@@ -99,6 +99,19 @@ def test_failing_commands(tmp_path: Path, text: str, message: str) -> None:
         sampler("fast")
 
 
+def test_output_that_is_no_text(tmp_path: Path) -> None:
+    for text in ("import sys; sys.stdout.buffer.write(b'\\377')", "print('[' * 100000)"):
+        with pytest.raises(SamplerError, match="expected a JSON object"):
+            command_sampler(write(tmp_path / "x.py", text))("fast")
+
+
+def test_an_unexpected_error_leaves_nothing_pending() -> None:
+    test = new()
+    with pytest.raises(ZeroDivisionError):
+        run_sampler(test, lambda arm: {"time": 1 / 0})
+    assert test.status().pending == 0
+
+
 def test_bad_samplers() -> None:
     with pytest.raises(SamplerError, match="No such file"):
         command_sampler("/no/such/program {arm}")("x")
@@ -113,6 +126,8 @@ def test_bad_samplers() -> None:
     ):
         with pytest.raises(InputError, match=message):
             function_sampler(path)
+    with pytest.raises(SamplerError, match="SystemExit"):
+        function_sampler("sys:exit")("x")
     with pytest.raises(SamplerError, match="ValueError: "):
         function_sampler("builtins:int")("x")
 

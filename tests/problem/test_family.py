@@ -44,6 +44,7 @@ def test_options_in_any_order() -> None:
         ("t:gaussian=wide", "must be one of gaussian=SD"),
         ("t:gaussian=0", "gaussian: sd must be a positive number, not 0.0"),
         ("t:bounded=5..1", "bounded: low must be a number below high"),
+        ("t:bounded=-1e308..1e308", "at most 1e100 in size"),
         ("t:eps=-1", "eps must be a number, 0 or more, not -1.0"),
         ("t:bernoulli:eps=1", "eps must be a number, 0 or more, less than 1, not 1.0"),
     ],

@@ -114,6 +114,26 @@ def test_constant_rewards() -> None:
     assert one <= 0
 
 
+def test_a_probability_rounded_to_one_is_no_proof() -> None:
+    """The pooled mean of 1 and the number before it is rounded to 1, and the rival has been below it."""
+    below = math.nextafter(1.0, 0.0)
+    for eps in (0.0, 0.05, 1 / 3):
+        score, cost = evidence(Bounded(0, 1), (3, 2), (1.0, below), eps=eps)
+        assert math.isfinite(cost)
+        assert score < 1
+
+
+def test_rounding_is_no_difference() -> None:
+    """Equal rewards whose means differ by rounding, and two numbers next to each other."""
+    problem = Problem(2, ["x:unknown-variance"])
+    for second in (0.1, math.nextafter(0.1, 1.0)):
+        tally = Tally(problem)
+        for n in range(300):
+            tally.tell(n % 3 // 2, np.array([0.1 if n % 3 < 2 else second]))
+        seen = see(problem, tally.means, tally.pulls, tally.scatter)
+        assert pair_scores(THRESHOLDS["mixture"], seen, 300).min() <= 0
+
+
 @pytest.mark.parametrize("family", [Gaussian(), UnknownVariance(), Bernoulli(), Bounded(-3, 9)])
 def test_extreme_counts_give_numbers(family: Family) -> None:
     low, high = family.range if family.range[1] < math.inf else (0.0, 1.0)

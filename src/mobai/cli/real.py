@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from mobai.live.experiment import Experiment
 from mobai.live.sampler import Outcome, Sampler, SamplerError, Step, command_sampler, function_sampler, run_sampler
 from mobai.live.storage import open_journal
 from mobai.problem import Problem
+from mobai.rules.catalogue import rule_spec
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,7 +82,17 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
     asked = Problem(arms, objectives) if arms and objectives else experiment.problem
     if (asked.arms, asked.objectives) != (experiment.problem.arms, experiment.problem.objectives):
         raise InputError(f"name: the experiment {name!r} has other arms or objectives; choose another name")
+    _check_same(name, "delta", settings["delta"], math.exp(-experiment.settings.log_inv_delta))
+    _check_same(name, "rule", settings["rule"], rule_spec(experiment.settings.rule))
+    _check_same(name, "seed", settings["seed"], experiment.settings.seed)
     return experiment
+
+
+def _check_same(name: str, key: str, asked: float | str, found: float | str) -> None:
+    """Refuse to resume an experiment that was set up otherwise."""
+    close = isinstance(asked, float) and isinstance(found, float) and math.isclose(asked, found, rel_tol=1e-9)
+    if asked != found and not close:
+        raise InputError(f"{key}: the experiment {name!r} has {found!r}, not {asked!r}; choose another name")
 
 
 def _watcher(experiment: Experiment, live: Live) -> Callable[[Step], None]:
@@ -96,7 +108,12 @@ def _watcher(experiment: Experiment, live: Live) -> Callable[[Step], None]:
 def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
     status = experiment.status()
     if as_json:
-        facts = {"ending": outcome.ending, "failures": outcome.failures, "dropped": outcome.dropped}
+        facts = {
+            "ending": outcome.ending,
+            "delta": status.verdict.delta,
+            "failures": outcome.failures,
+            "dropped": outcome.dropped,
+        }
         intervals = screen.intervals_json(status.verdict.problem, status.intervals)
         click.echo(json.dumps({**facts, "objectives": rows(status), "intervals": intervals}, indent=2))
         return

@@ -19,7 +19,7 @@ from mobai.live.experiment import Experiment
 @options.name_argument()
 @click.argument("report", nargs=-1, metavar="[ID METRIC=VALUE...]")
 @click.option(
-    "--file", "file", type=click.File(encoding="utf-8"), help="Many reports: CSV with a column id, or JSON lines."
+    "--file", "file", type=click.File(encoding="utf-8-sig"), help="Many reports: CSV with a column id, or JSON lines."
 )
 @click.option("--drop", is_flag=True, help="Say that the assignment ID will never be answered.")
 @options.storage_option()
@@ -61,23 +61,22 @@ def _number(name: str, value: Any) -> float | None:
         return None
     try:
         return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number, not {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} must be a number, not {str(value)[:80]!r}") from None
 
 
 def _from_file(file: TextIO) -> Iterator[tuple[int, dict[str, float | None]]]:
     """Read JSON lines, or CSV; cells left empty are missing."""
-    text = file.read()
-    rows: list[dict[str, Any]]
-    if text.lstrip().startswith("{"):
-        try:
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError as error:
-            raise InputError(f"file: is not JSON line by line ({error})") from None
-    else:
-        rows = list(csv.DictReader(io.StringIO(text)))
+    try:
+        text = file.read()
+        if text.lstrip().startswith("{"):
+            rows: list[Any] = [json.loads(line) for line in text.splitlines() if line.strip()]
+        else:
+            rows = list(csv.DictReader(io.StringIO(text)))
+    except (ValueError, RecursionError, csv.Error) as error:
+        raise InputError(f"file: is neither CSV nor JSON lines in UTF-8 ({error})") from None
     for place, row in enumerate(rows, start=1):
-        if "id" not in row:
+        if not isinstance(row, dict) or "id" not in row:
             raise InputError(f"file: report {place} has no id")
         yield (
             _identifier(row["id"]),

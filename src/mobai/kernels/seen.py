@@ -10,6 +10,8 @@ from mobai.kernels.dense import Integers, Matrix, Vector
 
 # How the rewards of an objective are modelled: known spread, unknown spread, a known range.
 NORMAL, STUDENT, UNIT = 0, 1, 2
+# The error of a mean is at most about its number of rewards times this, relative to its size.
+ROUNDING = 1e-15
 
 
 class Rewards(NamedTuple):
@@ -50,8 +52,16 @@ def share(seen: Seen, m: int, i: int) -> float:
 
 @kernel
 def gap_between(seen: Seen, m: int, best: int, i: int) -> float:
-    """How far an arm is behind the leader, plus what does not matter."""
-    return seen.means[m, best] - seen.means[m, i] + seen.rewards.eps[m]
+    """How far an arm is behind the leader, plus what does not matter.
+
+    Where the noise is unknown, what rounding can do to the two means is taken off: next to no scatter, it would be
+    taken for a difference.
+    """
+    gap = seen.means[m, best] - seen.means[m, i] + seen.rewards.eps[m]
+    if seen.rewards.model[m] == STUDENT:
+        sizes = abs(seen.means[m, best]) + abs(seen.means[m, i])
+        gap = max(gap - ROUNDING * (seen.counts[m, best] + seen.counts[m, i]) * sizes, 0.0)
+    return gap
 
 
 @kernel

@@ -9,11 +9,15 @@ import math
 
 from mobai.kernels.compiled import kernel
 
+# A probability that has been rounded to zero, of something that was seen, is taken for this: the null keeps some
+# likelihood, and the evidence stays finite.
+LEAST = 1e-300
+
 
 @kernel
 def xlogy(x: float, y: float) -> float:
     """``x log y``, 0 for x = 0."""
-    return x * math.log(y) if x > 0.0 else 0.0
+    return x * math.log(max(y, LEAST)) if x > 0.0 else 0.0
 
 
 @kernel

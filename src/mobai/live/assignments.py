@@ -73,12 +73,9 @@ class Assignments:
         """Give the pending assignments that were handed out before a time."""
         while self._oldest <= self.count and self._status[self._oldest - 1] != PENDING:
             self._oldest += 1
-        found, number = [], self._oldest
-        while number <= self.count and self._since[number - 1] < before:
-            if self._status[number - 1] == PENDING:
-                found.append(number)
-            number += 1
-        return found
+        start = self._oldest - 1
+        late = (self._status[start : self.count] == PENDING) & (self._since[start : self.count] < before)
+        return (np.flatnonzero(late) + self._oldest).tolist()
 
     def arrays(self) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
         """Give everything as arrays."""

@@ -9,19 +9,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from mobai.errors import InputError
+from mobai.errors import InputError, StorageError
 from mobai.live import snapshots
 from mobai.live.assignments import ANSWERED, DROPPED, STATUS_NAMES, Assignment
 from mobai.live.journal import Event, Journal, Log
 from mobai.live.reports import Metrics, number_of, only_new
-from mobai.live.settings import new_settings, to_body
+from mobai.live.settings import Settings, new_settings, to_body
 from mobai.live.state import State
 from mobai.live.status import Status, describe
 from mobai.live.storage import open_journal
@@ -120,6 +119,11 @@ class Experiment:
         return experiment
 
     @property
+    def settings(self) -> Settings:
+        """What it was set up with: delta, rule, seed and the rest."""
+        return self._refreshed().settings
+
+    @property
     def problem(self) -> Problem:
         """The arms (with retired ones), objectives and known noise."""
         return self._refreshed().problem
@@ -141,7 +145,9 @@ class Experiment:
 
     def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]], *, ask: int = 0) -> list[Assignment]:
         """Report on many assignments in one transaction, all or nothing; ``ask`` gives so many new ones in the same."""
-        given = [(number_of(assignment), metrics) for assignment, metrics in reports]
+        if not isinstance(reports, Iterable):
+            raise InputError(f"reports must be pairs of an assignment and its metrics, not {reports!r}")
+        given = list(reports)
         if isinstance(ask, bool) or not isinstance(ask, int) or ask < 0:
             raise InputError(f"ask must be a whole number, 0 or more, not {ask!r}")
         with self._change() as (state, log):
@@ -153,9 +159,9 @@ class Experiment:
 
     def drop(self, assignment: Assignment | int) -> None:
         """Say that an assignment will never be answered."""
-        number = number_of(assignment)
         with self._change() as (state, log):
             state.check_open()
+            number = number_of(state, assignment)
             status = state.assignments.status(number)
             if status == ANSWERED:
                 raise InputError(f"assignment {number} has been answered and cannot be dropped")
@@ -168,9 +174,8 @@ class Experiment:
             state.check_open()
             if state.settings.reserve == 0:
                 raise InputError("arm: the experiment was created with reserve=0, so no arm can be added")
-            state.settings.with_arm(arm, sd)
-            row = None if sd is None else np.broadcast_to(np.asarray(sd, np.float64), state.problem.sd.shape[1:])
-            plain = None if row is None else [None if np.isnan(value) else float(value) for value in row]
+            row = state.settings.with_arm(arm, sd).problem.sd[-1]
+            plain = [None if math.isnan(value) else value for value in row.tolist()]
             self._add(state, log, "arm_added", {"arm": arm, "sd": plain})
 
     def retire_arm(self, arm: str) -> None:
@@ -251,11 +256,16 @@ class Experiment:
     @contextmanager
     def _change(self) -> Iterator[tuple[State, Log]]:
         """Lock the experiment, catch up with others, and forget the state if anything goes wrong."""
-        state = self._known()
+        state, before = self._known(), -1
         try:
             with self._journal.lock(self.name) as log:
                 self._catch_up(log.after(state.seq))
+                before = state.seq
                 yield state, log
+        except InputError:
+            # Refused before anything was changed: the state is still that of the journal.
+            self._state = state if state.seq == before else None
+            raise
         except BaseException:
             self._state = None
             raise
@@ -289,5 +299,7 @@ class Experiment:
     def _keep_snapshot(self, state: State) -> None:
         """Save a snapshot once the journal has grown by a tenth: loading reads little, and saving costs little."""
         if state.seq - self._saved >= max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, state.seq // 10):
-            self._journal.save_snapshot(self.name, snapshots.take(state))
+            with suppress(StorageError):
+                # What was asked or told is safe already; without a snapshot, loading only takes longer.
+                self._journal.save_snapshot(self.name, snapshots.take(state))
             self._saved = state.seq

@@ -64,6 +64,9 @@ def run_sampler(
         except KeyboardInterrupt:
             experiment.drop(assignment)
             return Outcome(experiment.verdict(), "interrupted", failures, dropped)
+        except BaseException:
+            experiment.drop(assignment)
+            raise
         failures += failed
         if metrics is None:
             experiment.drop(assignment)
@@ -123,6 +126,7 @@ def command_sampler(command: str, timeout: float | None = None) -> Sampler:
                 filled,
                 capture_output=True,
                 text=True,
+                errors="replace",
                 timeout=timeout,
                 check=False,
                 env={**os.environ, "MOBAI_ARM": arm},
@@ -147,7 +151,7 @@ def _metrics(text: str) -> Mapping[str, float]:
     for candidate in (text, lines[-1] if lines else ""):
         try:
             found: Mapping[str, float] = json.loads(candidate, parse_constant=_no_constant)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return found
     raise SamplerError(f"expected a JSON object on standard output, not {text.strip()[:80]!r}")
@@ -167,15 +171,15 @@ def function_sampler(path: str) -> Sampler:
         sys.path.insert(0, "")
     try:
         function = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"sampler: {error}") from None
+    except (Exception, SystemExit) as error:
+        raise InputError(f"sampler: {str(error) or type(error).__name__}") from None
     if not callable(function):
         raise InputError(f"sampler: {path} is not a function")
 
     def measure(arm: str) -> Mapping[str, float]:
         try:
             found: Mapping[str, float] = function(arm)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise SamplerError(f"{type(error).__name__}: {error}") from error
         return found
 

@@ -12,10 +12,15 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.problem import Objective, Problem
+from mobai.problem.family import is_number
 from mobai.problem.objective import is_name
+from mobai.problem.problem import noise_table
 from mobai.rules.catalogue import rule_spec, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.theory.confidence import resolve_log_inv_delta
+
+# What a record says of an assignment beside its metrics.
+RESERVED = ("id", "arm", "status", "asked_at")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +62,7 @@ class Settings:
         known = self.problem.sd
         row = known[0]
         if sd is not None:
-            row = np.where(np.isnan(known[0]), np.nan, np.broadcast_to(np.asarray(sd, np.float64), row.shape))
+            row = np.where(np.isnan(known[0]), np.nan, noise_table(sd, (1, len(row)))[0])
         elif not (np.isnan(known) | (known == known[0])).all():
             raise InputError("sd must be given for the new arm: the others differ in theirs")
         table = np.vstack([known, row])
@@ -82,17 +87,16 @@ def new_settings(
         raise InputError(f"rule: {sampling.name} stops by itself and is for simulations; use another one")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
-    if expire_after is not None and not (_is_real(expire_after) and expire_after > 0):
+    if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
         raise InputError(f"expire_after must be a positive number of seconds, or None, not {expire_after!r}")
-    if not _is_real(reserve) or not 0 <= reserve <= 0.5:
+    if not is_number(reserve) or not 0 <= reserve <= 0.5:
         raise InputError(f"reserve must be a number from 0 to 0.5, not {reserve!r}")
     problem = Problem(arms, objectives, sd)
+    for name in problem.objective_names:
+        if name in RESERVED:
+            raise InputError(f"objectives: {name!r} cannot be the name of a metric; it is a column of every record")
     x = resolve_log_inv_delta(delta)
     return Settings(problem, x, sampling, seed, bool(focus), expire_after, float(reserve))
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def to_body(settings: Settings) -> dict[str, Any]:

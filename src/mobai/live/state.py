@@ -146,8 +146,7 @@ class State:
             self.assignments.mark(number, EXPIRED)
 
     def _arm_added(self, at: float, body: Mapping[str, Any]) -> None:
-        sd = body["sd"]
-        row = None if sd is None else [np.nan if value is None else value for value in sd]
+        row = [np.nan if value is None else value for value in body["sd"]]
         self.settings = self.settings.with_arm(body["arm"], row)
         self.tally.add_arm()
         self.active = np.append(self.active, True)

@@ -10,10 +10,12 @@ from typing import ClassVar
 
 from mobai.errors import InputError
 
+_LARGEST = 1e100
+
 
 def is_number(value: object) -> bool:
-    """Whether this is a finite real number."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether this is a real number of a usual size."""
+    return isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= _LARGEST  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,9 @@ class Bounded(Family):
     def __post_init__(self) -> None:
         """Check the ends."""
         if not is_number(self.low) or not is_number(self.high) or not self.low < self.high:
-            raise InputError(f"bounded: low must be a number below high, not {self.low!r} and {self.high!r}")
+            raise InputError(
+                f"bounded: low must be a number below high, at most 1e100 in size, not {self.low!r} and {self.high!r}"
+            )
 
     @property
     def range(self) -> tuple[float, float]:

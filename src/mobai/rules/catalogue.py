@@ -38,6 +38,8 @@ def sampling_rule(text: str) -> SamplingRule:
     >>> sampling_rule("mo-bai:eta=0.5,refresh=every")
     MOBAI(eta=0.5, refresh='every')
     """
+    if not isinstance(text, str):
+        raise InputError(f"rule must be a name such as 'top-two', not {text!r}")
     name, options = parse_spec(text)
     if name not in SAMPLING:
         raise InputError(f"rule must be one of {', '.join(SAMPLING)}, not {name!r}")

@@ -80,11 +80,20 @@ class CompiledRule:
 
 
 def opening(tally: Tally) -> int | None:
-    """Give the least asked arm until every arm has answered once, then None.
+    """Give an arm to ask for until every arm has answered once in every objective, then None.
 
-    With no answers outstanding this asks for every arm once, in order; with answers outstanding it goes round again.
+    An arm that has not, and owes no answer, comes first. When all of them owe answers, every K-th ask goes to one of
+    them, in case the answer is lost, and the others to the arm that owes the fewest: with no rewards at all that goes
+    round, and a newcomer is not asked again and again before it has answered.
     """
-    return None if tally.complete else int(tally.asked.argmin())
+    if tally.complete:
+        return None
+    owed, silent = tally.asked - tally.answered, tally.pulls.min(axis=1) == 0
+    candidates = silent & (owed == 0)
+    if not candidates.any():
+        candidates = silent if tally.asked.sum() % len(owed) == 0 else owed == owed.min()
+    rows = np.flatnonzero(candidates)
+    return int(rows[tally.asked[rows].argmin()])
 
 
 @lru_cache(maxsize=64)
