@@ -328,9 +328,10 @@ def test_bad_audits(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], 
 
 def test_audit_that_fails_has_an_exit_code(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A control that is claimed to be valid is reported as broken."""
+    from mobai.audit.cases import all_cases
     from mobai.cli import audit
 
-    cases = [case._replace(valid=True) for case in audit.all_cases(0.05) if case.stopping.name == "peeked test"]
+    cases = [case._replace(valid=True) for case in all_cases(0.05) if case.stopping.name == "peeked test"]
     monkeypatch.setattr(audit, "all_cases", lambda scale: cases)
     code, out, _ = mobai(capsys, "audit")
     assert code == 1
