@@ -14,10 +14,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mobai import ConvergenceError, Instance, lower_bound
+from mobai import ConvergenceError, Instance, Policy, lower_bound
 from mobai.cli import main
 from mobai.cli.main import _COMMANDS, _explain, group
 from mobai.cli.progress import Bar
+from mobai.lab.trial import run_trial
 from mobai.paper.instances import ads
 
 
@@ -192,6 +193,9 @@ def test_unexpected_errors_ask_for_a_report() -> None:
 def test_ctrl_c_reports_what_there_is(tmp_path: Path) -> None:
     path = tmp_path / "hard.csv"
     Instance([[0.0], [1e-4]]).save(path)
+    # What has to be compiled is compiled here: the signal must meet the run.
+    run_trial(ads(), Policy(), 0.05, max_pulls=20)
+    lower_bound(ads())
     words = [
         sys.executable,
         "-u",

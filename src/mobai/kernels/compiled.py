@@ -46,6 +46,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return compiled
 
 
+def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a part of every trial's loop, always into the loop: a call would hand over a hundred numbers."""
+    compiled: Callable[P, R] = njit(**_DRAFT, forceinline=True)(function)
+    return compiled
+
+
 def fast_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a loop whose order of operations may change, so that it is done several numbers at a time."""
     flags = {"nnan", "nsz", "reassoc", "contract", "arcp"}

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.dense import Matrix
-from mobai.kernels.seen import NORMAL, UNIT, Seen, estimate_noise, gap_between, share
+from mobai.kernels.seen import NORMAL, UNIT, Seen, estimate_noise, gap_between, model_of, share
 from mobai.kernels.student import student_cost, student_score
 from mobai.kernels.unit import unit_cost, unit_score
 
@@ -21,19 +21,42 @@ MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
 WIDTHS = (1 / 8, 1.0, 8.0, 64.0, 512.0, 4096.0, 32768.0)
 
 
+@inner_kernel
+def renew_row(seen: Seen, m: int, best: int) -> None:
+    """Find Z of all pairs of an objective: the likelihood lost when the leader is not the better one; in place.
+
+    Infinite for the leader itself.
+    """
+    if model_of(seen.rewards, m) == NORMAL:
+        # The loop of every trial: no call in it carries the whole of what was seen.
+        top, doubt = seen.means[m, best] + seen.rewards.eps[m], seen.spread[m, best]
+        for i in range(seen.means.shape[1]):
+            gap = top - seen.means[m, i]
+            seen.pairs[m, i] = gap * gap / (2.0 * (doubt + seen.spread[m, i]))
+    else:
+        for i in range(seen.means.shape[1]):
+            if i != best:
+                seen.pairs[m, i] = other_cost(seen, m, best, i)
+    seen.pairs[m, best] = math.inf
+
+
+@inner_kernel
+def renew_pair(seen: Seen, m: int, best: int, i: int) -> None:
+    """Find Z of one pair again; both arms have rewards."""
+    if model_of(seen.rewards, m) == NORMAL:
+        gap = seen.means[m, best] + seen.rewards.eps[m] - seen.means[m, i]
+        seen.pairs[m, i] = gap * gap / (2.0 * (seen.spread[m, best] + seen.spread[m, i]))
+    else:
+        seen.pairs[m, i] = other_cost(seen, m, best, i)
+
+
 @kernel
-def statistic(seen: Seen, m: int, best: int, i: int) -> float:
-    """Z of one pair: the likelihood lost when the leader is not the better one; infinite for the leader itself."""
-    if i == best:
-        return math.inf
-    n_b, n_i = seen.counts[m, best], seen.counts[m, i]
-    if n_b == 0.0 or n_i == 0.0:
-        return 0.0
-    gap = gap_between(seen, m, best, i)
-    if seen.rewards.model[m] == NORMAL:
-        return gap * gap / (2.0 * (seen.spread[m, best] + seen.spread[m, i]))
-    if seen.rewards.model[m] == UNIT:
+def other_cost(seen: Seen, m: int, best: int, i: int) -> float:
+    """Z of one pair whose noise is estimated."""
+    n_b, n_i = max(seen.counts[m, best], 1.0), max(seen.counts[m, i], 1.0)
+    if model_of(seen.rewards, m) == UNIT:
         return unit_cost(n_b, share(seen, m, best), n_i, share(seen, m, i), seen.rewards.eps[m] / seen.rewards.width[m])
+    gap = gap_between(seen, m, best, i)
     return student_cost(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i])[0]
 
 
@@ -47,8 +70,11 @@ def renew(seen: Seen) -> None:
             if seen.means[m, i] > seen.means[m, best]:
                 best = i
         seen.leaders[m] = best
+        renew_row(seen, m, best)
         for i in range(seen.means.shape[1]):
-            seen.pairs[m, i] = statistic(seen, m, best, i)
+            # Nothing is known of a pair without rewards.
+            if i != best and (seen.counts[m, i] == 0.0 or seen.counts[m, best] == 0.0):
+                seen.pairs[m, i] = 0.0
 
 
 @kernel
@@ -87,22 +113,29 @@ def penalty_of(kind: int, leader: float, other: float, pulls: float, pairs: int)
 
 
 @kernel
-def score(kind: int, seen: Seen, m: int, i: int, pulls: float, level: float) -> float:
-    """The evidence of an arm's pair with the leader; never more than Z.
+def score(
+    kind: int, z: float, leader: float, other: float, ratio: float, pulls: float, pairs: int, level: float
+) -> float:
+    """The evidence of a pair of known noise; ``ratio`` is the other arm's sd over the leader's. Never more than Z.
 
     Where it is not above the level, any number between the two may come back.
     """
+    if kind == MIXTURE:
+        # Counts in units of the pair's geometric mean variance: rescaling an objective changes nothing.
+        return mixture_score(z, leader * ratio, other / ratio, level)
+    return z - penalty_of(kind, leader, other, pulls, pairs)
+
+
+@kernel
+def score_of(kind: int, seen: Seen, m: int, i: int, pulls: float, level: float) -> float:
+    """The evidence of an arm's pair with the leader, whatever the family."""
     z, best = seen.pairs[m, i], seen.leaders[m]
     n_b, n_i = seen.counts[m, best], seen.counts[m, i]
     if i == best or n_b == 0.0 or n_i == 0.0:
         return z
-    if kind != MIXTURE:
-        return z - penalty_of(kind, n_b, n_i, pulls, seen.pairs.size)
-    if seen.rewards.model[m] == NORMAL:
-        # Counts in units of the pair's geometric mean variance: rescaling an objective changes nothing.
-        ratio = seen.sd[m, i] / seen.sd[m, best]
-        return mixture_score(z, n_b * ratio, n_i / ratio, level)
-    if seen.rewards.model[m] == UNIT:
+    if kind != MIXTURE or model_of(seen.rewards, m) == NORMAL:
+        return score(kind, z, n_b, n_i, seen.sd[m, i] / seen.sd[m, best], pulls, seen.pairs.size, level)
+    if model_of(seen.rewards, m) == UNIT:
         eps = seen.rewards.eps[m] / seen.rewards.width[m]
         return unit_score(n_b, share(seen, m, best), n_i, share(seen, m, i), eps)
     gap = gap_between(seen, m, best, i)
@@ -114,4 +147,4 @@ def fill_scores(kind: int, seen: Seen, pulls: float, scores: Matrix) -> None:
     """Fill in the evidence of all pairs."""
     for m in range(scores.shape[0]):
         for i in range(scores.shape[1]):
-            scores[m, i] = score(kind, seen, m, i, pulls, -math.inf)
+            scores[m, i] = score_of(kind, seen, m, i, pulls, -math.inf)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from numba.extending import overload
 
 from mobai.kernels.compiled import kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
@@ -23,6 +26,26 @@ class Rewards(NamedTuple):
     eps: Vector
 
 
+class KnownNoise(NamedTuple):
+    """The same when all noise is known: a type of its own, for which loops are compiled without the rest."""
+
+    low: Vector
+    width: Vector
+    eps: Vector
+
+
+def model_of(rewards: Rewards | KnownNoise, m: int) -> int:
+    """Give the model of an objective; to the compiler a constant where all noise is known."""
+    return int(rewards.model[m]) if isinstance(rewards, Rewards) else NORMAL
+
+
+@overload(model_of, strict=False)  # type: ignore[untyped-decorator]
+def _model_of(rewards: Any, m: Any) -> Callable[..., Any]:  # noqa: ARG001
+    if "model" in rewards.fields:
+        return lambda rewards, m: rewards.model[m]
+    return lambda rewards, m: NORMAL  # noqa: ARG005
+
+
 class Seen(NamedTuple):
     """What is known of every arm.
 
@@ -30,7 +53,7 @@ class Seen(NamedTuple):
     they would bring.
     """
 
-    rewards: Rewards
+    rewards: Rewards | KnownNoise
     asked: Integers
     counts: Matrix
     sums: Matrix
@@ -58,7 +81,7 @@ def gap_between(seen: Seen, m: int, best: int, i: int) -> float:
     taken for a difference.
     """
     gap = seen.means[m, best] - seen.means[m, i] + seen.rewards.eps[m]
-    if seen.rewards.model[m] == STUDENT:
+    if model_of(seen.rewards, m) == STUDENT:
         sizes = abs(seen.means[m, best]) + abs(seen.means[m, i])
         gap = max(gap - ROUNDING * (seen.counts[m, best] + seen.counts[m, i]) * sizes, 0.0)
     return gap
@@ -68,9 +91,9 @@ def gap_between(seen: Seen, m: int, best: int, i: int) -> float:
 def estimate_noise(seen: Seen, m: int, i: int) -> None:
     """Renew an arm's standard deviation, where it is not known, and the variance of its mean; in place."""
     count = max(seen.counts[m, i], 1.0)
-    if seen.rewards.model[m] == STUDENT:
+    if model_of(seen.rewards, m) == STUDENT:
         seen.sd[m, i] = math.sqrt(seen.scatter[m, i] / count)
-    elif seen.rewards.model[m] == UNIT:
+    elif model_of(seen.rewards, m) == UNIT:
         p = (share(seen, m, i) * count + 0.5) / (count + 1.0)
         seen.sd[m, i] = seen.rewards.width[m] * math.sqrt(p * (1.0 - p))
     seen.spread[m, i] = seen.sd[m, i] * seen.sd[m, i] / count

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.compiled import kernel
+from mobai.kernels.compiled import inner_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.evidence import score, statistic
-from mobai.kernels.seen import Seen, estimate_noise
+from mobai.kernels.evidence import renew_pair, renew_row, score, score_of
+from mobai.kernels.seen import NORMAL, Seen, estimate_noise, model_of
 
 Cube = npt.NDArray[np.float64]
 IntCube = npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ class Ladder(NamedTuple):
     focus: bool  # whether objectives decided everywhere are sampled for no more
 
 
-@kernel
+@inner_kernel
 def draw(world: World, seen: Seen, arm: int) -> bool:
     """Pull an arm; False when the last row of its block is used (and nothing is pulled when it was before)."""
     row, rows = world.used[arm], world.rewards.shape[1]
@@ -59,12 +59,15 @@ def draw(world: World, seen: Seen, arm: int) -> bool:
         seen.sums[m, arm] += reward
         seen.means[m, arm] = seen.sums[m, arm] / seen.counts[m, arm]
         seen.scatter[m, arm] += (reward - before) * (reward - seen.means[m, arm])
-        estimate_noise(seen, m, arm)
+        if model_of(seen.rewards, m) == NORMAL:
+            seen.spread[m, arm] = seen.sd[m, arm] * seen.sd[m, arm] / seen.counts[m, arm]
+        else:
+            estimate_noise(seen, m, arm)
         renew_pairs(seen, m, arm)
     return row + 1 < rows
 
 
-@kernel
+@inner_kernel
 def renew_pairs(seen: Seen, m: int, arm: int) -> None:
     """Bring leader and statistics of an objective up to date after one arm's mean has changed."""
     best = seen.leaders[m]
@@ -75,14 +78,13 @@ def renew_pairs(seen: Seen, m: int, arm: int) -> None:
     elif seen.means[m, arm] > seen.means[m, best] or (seen.means[m, arm] == seen.means[m, best] and arm < best):
         best = arm
     if best == seen.leaders[m] and arm != best:
-        seen.pairs[m, arm] = statistic(seen, m, best, arm)
+        renew_pair(seen, m, best, arm)
         return
     seen.leaders[m] = best
-    for i in range(seen.means.shape[1]):
-        seen.pairs[m, i] = statistic(seen, m, best, i)
+    renew_row(seen, m, best)
 
 
-@kernel
+@inner_kernel
 def climb(ladder: Ladder, seen: Seen, arm: int, pulls: int) -> bool:
     """Look at the evidence after the pull of an arm (-1: of any); whether there was something to decide and all is."""
     done = len(ladder.kinds) > 0
@@ -119,7 +121,7 @@ def close_decided(ladder: Ladder, seen: Seen) -> None:
             seen.open[m] = 0
 
 
-@kernel
+@inner_kernel
 def climb_line(ladder: Ladder, seen: Seen, s: int, line: int, sticky: bool, pulls: int) -> None:
     """Cross every level below the evidence of one line, that of its weakest pair."""
     first, last = (line, line + 1) if sticky else (0, len(seen.leaders))
@@ -135,7 +137,7 @@ def climb_line(ladder: Ladder, seen: Seen, s: int, line: int, sticky: bool, pull
         ladder.blocks[s, line, 1] = -1
 
 
-@kernel
+@inner_kernel
 def weakest(ladder: Ladder, seen: Seen, s: int, line: int, first: int, last: int, pulls: float) -> float:
     """The smallest evidence of the pairs of some objectives, or any that is not above the next level.
 
@@ -147,12 +149,16 @@ def weakest(ladder: Ladder, seen: Seen, s: int, line: int, first: int, last: int
     least = np.inf
     for turn in range(last - first):
         m = first + turn_of(turn, block)
-        b = seen.leaders[m]
+        b, known = seen.leaders[m], model_of(seen.rewards, m) == NORMAL
         for step in range(arms):
             i = turn_of(step, rival)
             evidence = seen.pairs[m, i]
             if level < evidence < np.inf:
-                evidence = score(ladder.kinds[s], seen, m, i, pulls, level)
+                if known:
+                    ratio, n_b, n_i = seen.sd[m, i] / seen.sd[m, b], seen.counts[m, b], seen.counts[m, i]
+                    evidence = score(ladder.kinds[s], evidence, n_b, n_i, ratio, pulls, seen.pairs.size, level)
+                else:
+                    evidence = score_of(ladder.kinds[s], seen, m, i, pulls, level)
             least = min(least, evidence)
             if least <= level:
                 ladder.blocks[s, line, 0], ladder.blocks[s, line, 1], ladder.blocks[s, line, 2] = m, b, i

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.kernels.evidence import renew
-from mobai.kernels.seen import NORMAL, STUDENT, UNIT, Rewards, Seen
+from mobai.kernels.seen import NORMAL, STUDENT, UNIT, KnownNoise, Rewards, Seen
 from mobai.problem import (
     Bernoulli,
     Bounded,
@@ -151,7 +151,7 @@ _MODELS: dict[type[Family], int] = {
 }
 
 
-def _rewards(problem: Problem) -> Rewards:
+def _rewards(problem: Problem) -> Rewards | KnownNoise:
     """Describe the objectives to the kernels; ranges are oriented as the rewards are."""
     models, lows, widths = [], [], []
     for objective in problem.objectives:
@@ -160,7 +160,10 @@ def _rewards(problem: Problem) -> Rewards:
         models.append(_MODELS[type(objective.family)])
         lows.append((low if objective.sign > 0 else -high) if bounded else 0.0)
         widths.append(high - low if bounded else 1.0)
-    return Rewards(np.array(models, np.int64), np.array(lows), np.array(widths), np.array(problem.eps))
+    ranges = np.array(lows), np.array(widths), np.array(problem.eps)
+    if all(model == NORMAL for model in models):
+        return KnownNoise(*ranges)
+    return Rewards(np.array(models, np.int64), *ranges)
 
 
 def _turned(table: npt.NDArray[Any]) -> FloatArray:

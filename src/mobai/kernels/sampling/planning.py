@@ -6,7 +6,7 @@ import numpy as np
 
 from mobai.kernels.compiled import kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.seen import NORMAL, Seen, gap_between
+from mobai.kernels.seen import NORMAL, Seen, gap_between, model_of
 from mobai.kernels.trial import first_largest
 
 # Beside the largest gap a smaller one than this is a tie.
@@ -22,7 +22,7 @@ def relative_variance(seen: Seen, variance: Matrix) -> None:
     """Variances in units of each objective's largest, in place; estimates near zero are not believed."""
     for m in range(variance.shape[0]):
         largest = largest_in_row(seen.sd, m)
-        known = seen.rewards.model[m] == NORMAL
+        known = model_of(seen.rewards, m) == NORMAL
         for i in range(variance.shape[1]):
             share = seen.sd[m, i] / largest if largest > 0.0 else 1.0
             variance[m, i] = share * share if known else max(share * share, LEAST_ESTIMATE)
@@ -33,7 +33,7 @@ def has_estimates(seen: Seen) -> bool:
     """Whether some objective's noise is estimated, so that it changes from pull to pull."""
     found = False
     for m in range(len(seen.leaders)):
-        found = found or seen.rewards.model[m] != NORMAL
+        found = found or model_of(seen.rewards, m) != NORMAL
     return found
 
 

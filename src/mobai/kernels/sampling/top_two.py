@@ -8,7 +8,7 @@ import numpy as np
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Vector
-from mobai.kernels.seen import STUDENT, UNIT, Seen, gap_between, share
+from mobai.kernels.seen import STUDENT, UNIT, Seen, gap_between, model_of, share
 from mobai.kernels.student import student_cost
 from mobai.kernels.trial import Ladder, World, climb, draw, total
 from mobai.kernels.unit import unit_parts
@@ -55,11 +55,11 @@ def pull_towards(seen: Seen, m: int, best: int, i: int) -> tuple[float, float]:
     Where nothing separates them, and for Gaussian rewards always, that is the variance of their means.
     """
     n_b, n_i = seen.counts[m, best], seen.counts[m, i]
-    if seen.rewards.model[m] == STUDENT:
+    if model_of(seen.rewards, m) == STUDENT:
         gap = gap_between(seen, m, best, i)
         leaders = student_cost(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i])[1]
         return leaders, 1.0 - leaders
-    if seen.rewards.model[m] == UNIT and seen.pairs[m, i] > 0.0:
+    if model_of(seen.rewards, m) == UNIT and seen.pairs[m, i] > 0.0:
         own, other = share(seen, m, best), share(seen, m, i)
         return unit_parts(n_b, own, n_i, other, seen.rewards.eps[m] / seen.rewards.width[m])
     return seen.spread[m, best], seen.spread[m, i]
