@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln, xlogy
 from scipy.stats import gamma
@@ -92,8 +93,8 @@ def test_unknown_variance_is_a_bayes_factor() -> None:
     prior = math.sqrt(c / (2 * math.pi))
     shifts, scales = np.linspace(-9, 9, 721), np.exp(np.linspace(math.log(0.02), math.log(100), 1501))
     grid = prior * np.exp(-c * shifts[:, None] ** 2 / 2) * likelihood(shifts[:, None], scales[None, :])
-    shifted = np.trapezoid(np.trapezoid(grid, scales, axis=1), shifts)
-    plain = np.trapezoid(likelihood(np.zeros(1), scales), scales)
+    shifted = trapezoid(trapezoid(grid, scales, axis=1), shifts)
+    plain = trapezoid(likelihood(np.zeros(1), scales), scales)
     mean = sum(rewards) / 3
     scatter = sum((x - mean) ** 2 for x in rewards)
     assert student_arm(mean - mu, 3, scatter, c) == pytest.approx(math.log(shifted / plain), abs=1e-3)

@@ -16,7 +16,8 @@ from mobai.theory.thresholds import threshold
 def compile_kernels() -> None:
     """Compile every kernel, or load it from the cache: call it in a parent process before its workers start.
 
-    Compiling takes half a minute on a machine that has not done it before; the result is kept on disk.
+    Compiling takes most of a minute on a machine that has not done it before; the result is kept on disk. Objectives
+    whose noise is not known have loops of their own, which are compiled when they are first used.
     """
     instance, level = Instance([[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]]), -math.log(0.1)
     lower_bound(instance)
