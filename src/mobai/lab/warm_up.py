@@ -12,18 +12,27 @@ from mobai.theory.lower_bound import lower_bound
 from mobai.theory.surrogate import surrogate_proportions
 from mobai.theory.thresholds import threshold
 
+_MEANS, _LEVEL = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]], -math.log(0.1)
 
-def compile_kernels() -> None:
+
+def compile_kernels(families: bool = False) -> None:
     """Compile every kernel, or load it from the cache: call it in a parent process before its workers start.
 
     Compiling takes most of a minute on a machine that has not done it before; the result is kept on disk. Objectives
-    whose noise is not known have loops of their own, which are compiled when they are first used.
+    whose noise is not known have loops of their own, which are compiled when they are first used, or with ``families``.
     """
-    instance, level = Instance([[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]]), -math.log(0.1)
-    lower_bound(instance)
-    surrogate_proportions(instance, [0.3, 0.3, 0.4])
-    threshold("empirical", level, arms=2, objectives=1, pulls=1)
+    lower_bound(Instance(_MEANS))
+    surrogate_proportions(Instance(_MEANS), [0.3, 0.3, 0.4])
+    threshold("empirical", _LEVEL, arms=2, objectives=1, pulls=1)
     for name in SAMPLING:
-        policy = Policy(sampling_rule(f"{name}:delta=0.1" if name == "successive-elimination" else name))
-        run_trajectory(Setting(instance, policy.sampling, [policy.stopping], [level], max_pulls=4))
-        policy.start(instance.problem).verdict(0.1)
+        own = name == "successive-elimination"
+        policy = Policy(sampling_rule(f"{name}:delta=0.1" if own else name))
+        _play(Instance(_MEANS), policy)
+        if families and not own:
+            _play(Instance(_MEANS, objectives=["a:unknown-variance", "b:bounded=-1..2"]), policy)
+
+
+def _play(instance: Instance, policy: Policy) -> None:
+    """Let a policy make its first pulls, in a compiled trial and step by step."""
+    run_trajectory(Setting(instance, policy.sampling, [policy.stopping], [_LEVEL], max_pulls=4))
+    policy.start(instance.problem).verdict(0.1)
