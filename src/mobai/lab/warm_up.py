@@ -35,4 +35,7 @@ def compile_kernels(families: bool = False) -> None:
 def _play(instance: Instance, policy: Policy) -> None:
     """Let a policy make its first pulls, in a compiled trial and step by step."""
     run_trajectory(Setting(instance, policy.sampling, [policy.stopping], [_LEVEL], max_pulls=4))
-    policy.start(instance.problem).verdict(0.1)
+    session = policy.start(instance.problem)
+    for _ in instance.arms:
+        session.tell(session.ask(), [0.0, 0.0])
+    session.verdict(0.1)
