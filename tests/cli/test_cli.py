@@ -200,6 +200,7 @@ def test_ctrl_c_reports_what_there_is(tmp_path: Path) -> None:
         sys.executable,
         "-u",
         "-c",
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from mobai.cli import main; print('up', flush=True); main()",
         "run",
         str(path),
