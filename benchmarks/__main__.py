@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import kernels, oracle, surrogate, trials
+from benchmarks import kernels, live, oracle, surrogate, trials
 
 kernels.main()
 surrogate.main()
@@ -10,3 +10,5 @@ print()
 oracle.main()
 print()
 trials.main()
+print()
+live.main()

@@ -19,7 +19,7 @@ from mobai.problem.problem import frozen
 from mobai.rules.catalogue import sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.top_two import TopTwo
-from mobai.rules.stopping import GLR, Decision, Elimination, StoppingRule
+from mobai.rules.stopping import GLR, Decision, Elimination, Reaching, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.intervals import Intervals, confidence_intervals
 from mobai.theory.thresholds import union_level
@@ -112,7 +112,7 @@ class Verdict:
     certified
         Whether the threshold is proven to keep the error probability below delta.
     stopping
-        The stopping rule that says so.
+        The stopping rule that says so, or whatever knows which delta so much evidence reaches.
     """
 
     problem: Problem
@@ -123,7 +123,7 @@ class Verdict:
     threshold: FloatArray
     pulls: int
     certified: bool
-    stopping: StoppingRule
+    stopping: Reaching
 
     @property
     def delta(self) -> float:

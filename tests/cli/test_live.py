@@ -50,7 +50,7 @@ def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str,
     assert "dropped 4" in run(capsys, "tell", "ads", "4", "--drop")
     status = json.loads(run(capsys, "status", "ads", "--format", "json"))
     assert [row["objective"] for row in status] == ["click", "latency"]
-    assert status[0]["pulls"] == 3
+    assert status[0]["decided_at"] is None
     picture = run(capsys, "status", "ads")
     assert "ads: running, 3 pulls, 0 pending, 1 dropped or expired" in picture
     listed = run(capsys, "experiments", "--format", "csv").splitlines()
@@ -67,6 +67,7 @@ def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str,
     [
         (("ask", "no"), "name: there is no experiment 'no'; there are 'ads'"),
         (("tell", "ads"), "give either ID METRIC=VALUE... or --file"),
+        (("tell", "ads", "1", "click=1", "--drop"), "--drop takes one ID and no metrics"),
         (("tell", "ads", "one", "click=1"), "id must be a whole number, not 'one'"),
         (("tell", "ads", "1"), "at least one METRIC=VALUE is needed"),
         (("tell", "ads", "1", "click"), "metrics are written METRIC=VALUE, not 'click'"),

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from mobai.cli import options, screen
-from mobai.cli.status import picture, rows
+from mobai.cli.status import picture
 from mobai.errors import InputError
 from mobai.live.experiment import Experiment
 from mobai.live.sampler import Outcome, Sampler, SamplerError, Step, command_sampler, function_sampler, run_sampler
@@ -115,7 +115,9 @@ def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
             "dropped": outcome.dropped,
         }
         intervals = screen.intervals_json(status.verdict.problem, status.intervals)
-        click.echo(json.dumps({**facts, "objectives": rows(status), "intervals": intervals}, indent=2))
+        click.echo(
+            json.dumps({**facts, "objectives": screen.objective_rows(status.verdict), "intervals": intervals}, indent=2)
+        )
         return
     screen.out.print(picture(status))
     screen.say()

@@ -128,9 +128,9 @@ class Watch:
         return Group(Text(f"{self._title}: pull {verdict.pulls:,}", style="bold"), table, Text(), shares)
 
 
-def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """Give a verdict as plain data, ready for JSON."""
-    objectives = [
+def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
+    """Give what a verdict says of each objective, as plain data."""
+    return [
         {
             "objective": objective.name,
             "direction": objective.direction,
@@ -139,14 +139,19 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
             "evidence": float(verdict.evidence[m]),
             "threshold": float(verdict.threshold[m]),
             "log_inv_delta_reached": float(verdict.reached[m]),
+            "smallest_delta": float(verdict.smallest_deltas[m]),
         }
         for m, objective in enumerate(verdict.problem.objectives)
     ]
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """Give a verdict as plain data, ready for JSON."""
     return {
         "stopped": verdict.stopped,
         "stopped_at": verdict.stopped_at,
         "pulls": verdict.pulls,
         "log_inv_delta": verdict.log_inv_delta,
         "certified": verdict.certified,
-        "objectives": objectives,
+        "objectives": objective_rows(verdict),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import click
 from rich.console import Group, RenderableType
@@ -15,7 +14,7 @@ from mobai import Status
 from mobai.cli import formats, options, screen
 from mobai.live.experiment import Experiment
 
-_COLUMNS = ("objective", "direction", "arm", "decided_at", "evidence", "needed", "smallest_delta", "pulls")
+_COLUMNS = ("objective", "direction", "arm", "decided_at", "evidence", "threshold", "smallest_delta")
 
 
 @click.command("status")
@@ -34,7 +33,7 @@ def command(name: str, watch: bool, interval: float, storage: str, form: str) ->
     if form == "table":
         screen.out.print(picture(status))
     else:
-        formats.emit(rows(status), form, _COLUMNS)
+        formats.emit(screen.objective_rows(status.verdict), form, _COLUMNS)
 
 
 def _watch(experiment: Experiment, interval: float) -> None:
@@ -50,24 +49,6 @@ def _watch(experiment: Experiment, interval: float) -> None:
             return
 
 
-def rows(status: Status) -> list[dict[str, Any]]:
-    """One row an objective."""
-    verdict = status.verdict
-    return [
-        {
-            "objective": objective.name,
-            "direction": objective.direction,
-            "arm": verdict.answers[m],
-            "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
-            "evidence": float(verdict.evidence[m]),
-            "needed": float(verdict.threshold[m]),
-            "smallest_delta": float(verdict.smallest_deltas[m]),
-            "pulls": verdict.pulls,
-        }
-        for m, objective in enumerate(verdict.problem.objectives)
-    ]
-
-
 def picture(status: Status) -> RenderableType:
     """Bars of evidence, and where the means lie."""
     verdict = status.verdict
@@ -76,11 +57,13 @@ def picture(status: Status) -> RenderableType:
         f"{verdict.pulls:,} pulls, {status.pending:,} pending, {status.dropped + status.expired:,} dropped or expired"
     )
     table = screen.plain_table("objective", "best arm", "evidence", "", ">smallest delta")
-    for m, row in enumerate(rows(status)):
+    for m, row in enumerate(screen.objective_rows(verdict)):
         decision = verdict.decisions[m]
-        share = 1.0 if decision else max(0.0, row["evidence"] / row["needed"])
+        share = 1.0 if decision else max(0.0, row["evidence"] / row["threshold"])
         text = (
-            f"decided at pull {decision.pull:,}" if decision else f"{row['evidence']:.2f} of {row['needed']:.2f} nats"
+            f"decided at pull {decision.pull:,}"
+            if decision
+            else f"{row['evidence']:.2f} of {row['threshold']:.2f} nats"
         )
         bar = ProgressBar(1.0, min(share, 1.0), width=30)
         arm = Text(row["arm"], style="green" if decision else "yellow")

@@ -27,9 +27,11 @@ def command(name: str, report: tuple[str, ...], file: TextIO | None, drop: bool,
     """Report the metrics of an assignment of the experiment NAME; the same report twice changes nothing."""
     if (file is None) == (not report):
         raise InputError("give either ID METRIC=VALUE... or --file")
+    if drop and len(report) != 1:
+        raise InputError("--drop takes one ID and no metrics")
     experiment = Experiment.load(storage, name)
     if drop:
-        experiment.drop(_identifier(report[0]) if report else _identifier(""))
+        experiment.drop(_identifier(report[0]))
         screen.say(f"dropped {report[0]}")
         return
     reports = list(_from_file(file)) if file is not None else [(_identifier(report[0]), _metrics(report[1:]))]

@@ -22,7 +22,7 @@ from mobai.live.journal import Event, Journal, Log
 from mobai.live.reports import Metrics, number_of, only_new
 from mobai.live.settings import Settings, new_settings, to_body
 from mobai.live.state import State
-from mobai.live.status import Status, describe
+from mobai.live.status import Status, describe, verdict_of
 from mobai.live.storage import open_journal
 from mobai.policy import Verdict
 from mobai.problem import Objective, Problem
@@ -197,7 +197,7 @@ class Experiment:
 
     def verdict(self) -> Verdict:
         """Say what is decided at the experiment's delta."""
-        return describe(self.name, self._refreshed()).verdict
+        return verdict_of(self._refreshed())
 
     def status(self) -> Status:
         """Say where the experiment stands: verdict, evidence, counts, means and intervals."""

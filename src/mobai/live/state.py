@@ -50,7 +50,7 @@ class State:
         self._memory: Any
         self._verify = verify
         self._start_rule()
-        self._look(first.at, keep=True)
+        self._look(first.at)
 
     @property
     def problem(self) -> Problem:
@@ -132,7 +132,7 @@ class State:
                 self.tally.ask(arm)
             self.assignments.answer(number, rewards)
             self.tally.tell(arm, rewards * self.problem.signs, first=status != ANSWERED)
-            self._look(at, keep=True)
+            self._look(at)
 
     def _dropped(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
         for number in body["ids"]:
@@ -152,7 +152,9 @@ class State:
         self.active = np.append(self.active, True)
         self._start_rule()
         # What was decided is true of the arms there were; the newcomer opens every objective again.
-        self._look(at, keep=False)
+        for m in range(len(self.decisions)):
+            self._open_again(m)
+        self._look(at)
 
     def _arm_retired(self, at: float, body: Mapping[str, Any]) -> None:
         arm = self.problem.arms.index(body["arm"])
@@ -160,20 +162,23 @@ class State:
         self._start_rule()
         for m, decision in enumerate(self.decisions):
             if decision is not None and decision.arm == arm:
-                self.past.append((self.problem.objective_names[m], decision))
-                self.decisions[m] = None
-        self._look(at, keep=True)
+                self._open_again(m)
+        self._look(at)
 
     def _closed(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
         self.closed_at = at
 
-    def _look(self, at: float, keep: bool) -> None:
-        """Weigh the evidence; decisions stand once made, unless they are to be made again."""
+    def _open_again(self, m: int) -> None:
+        """Put what was decided on an objective, if anything was, among what is past."""
+        decision = self.decisions[m]
+        if decision is not None:
+            self.past.append((self.problem.objective_names[m], decision))
+            self.decisions[m] = None
+
+    def _look(self, at: float) -> None:
+        """Weigh the evidence; decisions stand once made."""
         self.leaders, self.evidence = weigh(self.problem, self.tally, self.roster)
         for m, evidence in enumerate(self.evidence.tolist()):
-            if not keep and self.decisions[m] is not None:
-                self.past.append((self.problem.objective_names[m], self.decisions[m]))  # type: ignore[arg-type]
-                self.decisions[m] = None
             if self.decisions[m] is None and evidence > self.level:
                 self.decisions[m] = Decision(int(self.leaders[m]), self.tally.told, at)
         if self.settings.focus:

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mobai.live.assignments import DROPPED, EXPIRED
 from mobai.live.state import State
 from mobai.policy import Verdict
-from mobai.problem import FloatArray, IntArray
+from mobai.problem import FloatArray, IntArray, Problem
 from mobai.problem.problem import frozen
 from mobai.rules.catalogue import rule_spec
-from mobai.rules.stopping import Decision, StoppingRule
+from mobai.rules.stopping import Decision
 from mobai.theory.growth import Roster
 from mobai.theory.intervals import Intervals, confidence_intervals
 
 
 @dataclass(frozen=True, eq=False)
 class GrowingGLR:
-    """The stopping rule of live experiments: ``mixture``, with a reserve for arms that come and go."""
+    """What evidence reaches in a live experiment: ``mixture``, with a reserve for arms that come and go."""
 
     roster: Roster
-    name = "mixture"
-    certified = True
 
-    def level(self, problem: Any, log_inv_delta: float) -> float:
-        """Give the evidence that delta demands of every objective."""
-        return self.roster.level(log_inv_delta, problem.shape[1])
-
-    def reached(self, problem: Any, evidence: float) -> float:
+    def reached(self, problem: Problem, evidence: float) -> float:
         """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
         return max(evidence - self.roster.level(0.0, problem.shape[1]), 0.0)
 
@@ -79,24 +72,26 @@ class Status:
     past: tuple[tuple[str, str, int], ...]
 
 
-def describe(name: str, state: State) -> Status:
-    """Put a status together."""
-    problem, roster, x = state.problem, state.roster, state.settings.log_inv_delta
-    stopping: StoppingRule = GrowingGLR(roster)  # type: ignore[assignment]
-    decisions = tuple(None if one is None else Decision(one.arm, one.pull) for one in state.decisions)
-    verdict = Verdict(
-        problem=problem,
-        log_inv_delta=x,
+def verdict_of(state: State) -> Verdict:
+    """Say what is decided."""
+    return Verdict(
+        problem=state.problem,
+        log_inv_delta=state.settings.log_inv_delta,
         leaders=tuple(state.leaders.tolist()),
-        decisions=decisions,
+        decisions=tuple(None if one is None else Decision(one.arm, one.pull) for one in state.decisions),
         evidence=frozen(state.evidence),
-        threshold=frozen(np.full(problem.shape[1], state.level)),
+        threshold=frozen(np.full(state.problem.shape[1], state.level)),
         pulls=state.tally.told,
         certified=True,
-        stopping=stopping,
+        stopping=GrowingGLR(state.roster),
     )
-    decided = tuple(None if one is None else one.arm for one in decisions)
-    levels = state.level + roster.surcharges
+
+
+def describe(name: str, state: State) -> Status:
+    """Put a status together."""
+    problem, verdict = state.problem, verdict_of(state)
+    decided = tuple(None if one is None else one.arm for one in verdict.decisions)
+    levels = state.level + state.roster.surcharges
     status = state.assignments.arrays()["status"]
     with np.errstate(invalid="ignore"):
         means = state.tally.means * problem.signs

@@ -32,8 +32,16 @@ class Watch(Protocol):
         ...
 
 
+class Reaching(Protocol):
+    """Knows which delta some evidence is enough for."""
+
+    def reached(self, problem: Problem, evidence: float) -> float:
+        """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
+        ...
+
+
 @runtime_checkable
-class StoppingRule(Protocol):
+class StoppingRule(Reaching, Protocol):
     """Decides when the evidence is enough."""
 
     @property
@@ -48,10 +56,6 @@ class StoppingRule(Protocol):
 
     def level(self, problem: Problem, log_inv_delta: float) -> float:
         """Give the evidence that delta demands of every objective; InputError if it cannot answer this delta."""
-        ...
-
-    def reached(self, problem: Problem, evidence: float) -> float:
-        """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
         ...
 
     def start(self, problem: Problem) -> Watch:
