@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from mobai.kernels.compiled import entry, inner_kernel, kernel
-from mobai.kernels.dense import Matrix
+from mobai.kernels.dense import Integers, Matrix, Truths
 from mobai.kernels.seen import NORMAL, UNIT, Seen, estimate_noise, gap_between, model_of, share
 from mobai.kernels.student import student_cost, student_score
 from mobai.kernels.unit import unit_cost, unit_score
@@ -58,6 +58,33 @@ def other_cost(seen: Seen, m: int, best: int, i: int) -> float:
         return unit_cost(n_b, share(seen, m, best), n_i, share(seen, m, i), seen.rewards.eps[m] / seen.rewards.width[m])
     gap = gap_between(seen, m, best, i)
     return student_cost(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i])[0]
+
+
+@entry
+def take_in(
+    seen: Seen,
+    sd: Matrix,
+    asked: Integers,
+    owed: Integers,
+    pulls: Integers,
+    sums: Matrix,
+    scatter: Matrix,
+    open: Truths,
+) -> None:
+    """Lay an experiment's tables, arm by objective, out as what was seen; answers owed count as like the others."""
+    any_open = open.any()
+    for m in range(len(seen.leaders)):
+        seen.open[m] = open[m] or not any_open
+        for i in range(len(asked)):
+            count = max(pulls[i, m], 1)
+            seen.counts[m, i] = pulls[i, m] + owed[i]
+            seen.sums[m, i] = sums[i, m]
+            seen.means[m, i] = sums[i, m] / count if pulls[i, m] > 0 else -math.inf
+            seen.scatter[m, i] = scatter[i, m] * (seen.counts[m, i] / count)
+            seen.sd[m, i] = sd[i, m]
+    for i in range(len(asked)):
+        seen.asked[i] = asked[i]
+    renew(seen)
 
 
 @entry

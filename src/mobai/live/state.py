@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mobai.errors import InputError, StorageError
-from mobai.lab.seeds import stream
+from mobai.lab.seeds import Places
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, Assignments
 from mobai.live.journal import Event
 from mobai.live.settings import Settings, from_body
@@ -48,6 +48,7 @@ class State:
         self.leaders: IntArray
         self.evidence: FloatArray
         self._memory: Any
+        self._coins = Places(self.settings.seed, "ask")
         self._verify = verify
         self._start_rule()
         self._look(first.at)
@@ -89,8 +90,7 @@ class State:
         """Let the rule choose for the assignment of this number, and count it as handed out."""
         rows = np.flatnonzero(self.active)
         tally = self.tally if len(rows) == len(self.active) else self.tally.rows(rows)
-        rng = stream(self.settings.seed, "ask", number)
-        arm, self._memory = self.settings.rule.choose(self._part, self._memory, tally, rng)
+        arm, self._memory = self.settings.rule.choose(self._part, self._memory, tally, self._coins.at(number))
         chosen = int(rows[arm])
         self.tally.ask(chosen)
         return chosen

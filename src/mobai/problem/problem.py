@@ -25,8 +25,6 @@ _SD_RANGE = (1e-50, 1e50)
 class Problem:
     """The arms, the objectives and the known noise: everything but the means.
 
-    ``sd`` is a K x M table, NaN in objectives whose family does not know it.
-
     Parameters
     ----------
     arms
@@ -36,6 +34,21 @@ class Problem:
     sd
         The known standard deviation of the rewards: one number, one per objective, or one per arm and objective.
         It counts for Gaussian and sub-Gaussian objectives that do not state their own; 1 if left out. NaN for others.
+
+    Attributes
+    ----------
+    shape
+        The number of arms and the number of objectives, K and M.
+    objective_names
+        Without directions and families.
+    sd
+        A K x M table, NaN in objectives whose family does not know it.
+    signs
+        -1 for objectives to minimise: times it, rewards are *oriented*, more is better. Shape (M,).
+    eps
+        Differences that do not matter. Shape (M,).
+    ranges
+        Where oriented rewards begin, and how wide their range is; 0 and 1 where it is not known. Shape (M,) each.
 
     Examples
     --------
@@ -55,19 +68,12 @@ class Problem:
     ) -> None:
         self.arms = _arm_names(arms)
         self.objectives = _objectives(objectives)
+        self.shape = len(self.arms), len(self.objectives)
+        self.objective_names = tuple(objective.name for objective in self.objectives)
         self.sd = _known_noise(sd, self.shape, self.objectives)
         self.signs = frozen(np.array([objective.sign for objective in self.objectives]))
         self.eps = frozen(np.array([objective.eps for objective in self.objectives]))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of arms and the number of objectives."""
-        return len(self.arms), len(self.objectives)
-
-    @property
-    def objective_names(self) -> tuple[str, ...]:
-        """The names of the objectives, without their directions."""
-        return tuple(objective.name for objective in self.objectives)
+        self.ranges = _oriented_ranges(self.objectives)
 
     def arm_index(self, arm: int) -> int:
         """Check that ``arm`` is the index of an arm, and give it as a plain int."""
@@ -114,6 +120,17 @@ class Problem:
     def __repr__(self) -> str:
         """Name the arms and objectives; the noise is an array and stays out."""
         return f"Problem(arms={list(self.arms)}, objectives={[str(o) for o in self.objectives]})"
+
+
+def _oriented_ranges(objectives: tuple[Objective, ...]) -> tuple[FloatArray, FloatArray]:
+    """Give where oriented rewards begin, and the width of their range."""
+    found = []
+    for objective in objectives:
+        low, high = objective.family.range
+        lowest = low if objective.sign > 0 else -high
+        found.append((lowest, high - low) if math.isfinite(high - low) else (0.0, 1.0))
+    lows, widths = zip(*found, strict=True)
+    return frozen(np.array(lows)), frozen(np.array(widths))
 
 
 def frozen(array: FloatArray) -> FloatArray:

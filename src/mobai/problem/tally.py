@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 
 import numpy as np
@@ -55,12 +56,6 @@ class Tally:
         """Whether every arm has answered in every objective."""
         return bool(self.pulls.min() > 0)
 
-    @property
-    def expected(self) -> FloatArray:
-        """The rewards there will be when open asks have been answered in full. Shape (K, M)."""
-        waiting: IntArray = self.asked - self.answered
-        return np.asarray(self.pulls + waiting[:, None], dtype=np.float64)
-
     def ask(self, arm: int) -> None:
         """Count an arm as handed out."""
         self.asked[arm] += 1
@@ -88,15 +83,14 @@ class Tally:
 
         Rewards that come after the first ones of the same pull are told with ``first=False``.
         """
-        there = ~np.isnan(rewards)
-        before = self.sums[arm] / np.maximum(self.pulls[arm], 1)
-        before = np.where(self.pulls[arm] > 0, before, rewards)
-        self.pulls[arm] += there
-        self.sums[arm] = np.where(there, self.sums[arm] + rewards, self.sums[arm])
-        # Welford's update: no difference of large numbers.
-        after = self.sums[arm] / np.maximum(self.pulls[arm], 1)
-        apart = (rewards - before) * (rewards - after)
-        self.scatter[arm] = np.where(there, self.scatter[arm] + apart, self.scatter[arm])
+        for m, reward in enumerate(rewards.tolist()):
+            if not math.isnan(reward):
+                count, total = int(self.pulls[arm, m]), float(self.sums[arm, m])
+                before = total / count if count else reward
+                # Welford's update: no difference of large numbers.
+                after = (total + reward) / (count + 1)
+                self.pulls[arm, m], self.sums[arm, m] = count + 1, total + reward
+                self.scatter[arm, m] += (reward - before) * (reward - after)
         if first:
             self.answered[arm] += 1
             self.told += 1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
-from mobai.kernels.evidence import renew
+from mobai.kernels.evidence import renew, take_in
 from mobai.kernels.seen import NORMAL, STUDENT, UNIT, KnownNoise, Rewards, Seen
 from mobai.problem import (
     Bernoulli,
@@ -86,7 +85,7 @@ def glr_statistic(means: npt.ArrayLike, pulls: npt.ArrayLike, sd: npt.ArrayLike 
 
 def tally_statistic(problem: Problem, tally: Tally) -> GLRStatistic:
     """Compute the statistic from what an experiment has seen so far, in the families of its objectives."""
-    seen = lay_out(problem, tally, tally.pulls)
+    seen = lay_out(problem, tally)
     return GLRStatistic(seen.leaders, seen.pairs.T)
 
 
@@ -103,43 +102,47 @@ def pair_statistics(means: FloatArray, pulls: npt.NDArray[np.number], sd: FloatA
     return GLRStatistic(leaders, z)
 
 
-def lay_out(problem: Problem, tally: Tally, counts: npt.NDArray[np.number]) -> Seen:
-    """Give what was seen, objective by arm. ``counts`` are the rewards behind the means, perhaps with some to come."""
-    scatter = tally.scatter
-    if counts is not tally.pulls:
-        scatter = scatter * np.asarray(counts / np.maximum(tally.pulls, 1), np.float64)
-    wanted = tally.open if tally.open.any() else np.ones_like(tally.open)
-    return see(problem, tally.means, counts, scatter, asked=tally.asked, sums=tally.sums, wanted=wanted)
+def lay_out(problem: Problem, tally: Tally, *, waiting: bool = False) -> Seen:
+    """Give what was seen, objective by arm; with ``waiting``, open asks count as if answered as the others were."""
+    seen = _blank(problem)
+    owed = tally.asked - tally.answered if waiting else np.zeros_like(tally.asked)
+    take_in(seen, problem.sd, tally.asked, owed, tally.pulls, tally.sums, tally.scatter, tally.open)
+    return seen
 
 
-def see(
-    problem: Problem,
-    means: FloatArray,
-    counts: npt.NDArray[np.number],
-    scatter: FloatArray,
-    *,
-    asked: IntArray | None = None,
-    sums: FloatArray | None = None,
-    wanted: npt.NDArray[np.bool_] | None = None,
-) -> Seen:
+def see(problem: Problem, means: FloatArray, counts: npt.NDArray[np.number], scatter: FloatArray) -> Seen:
     """Lay tables of arms by objectives out for the kernels, and find leaders and statistics."""
-    arms, objectives = problem.shape
-    empty = np.empty((objectives, arms))
-    seen = Seen(
-        rewards=_rewards(problem),
-        asked=np.zeros(arms, np.int64) if asked is None else np.array(asked, np.int64),
-        counts=_turned(counts),
-        sums=empty.copy() if sums is None else _turned(sums),
-        means=_turned(means),
-        scatter=_turned(scatter),
-        sd=_turned(problem.sd),
-        spread=empty.copy(),
-        leaders=np.empty(objectives, np.int64),
-        pairs=empty,
-        open=np.ones(objectives, np.int64) if wanted is None else np.array(wanted, np.int64),
-    )
+    seen = _blank(problem)
+    for place, table in (
+        (seen.means, means),
+        (seen.counts, counts),
+        (seen.sums, means * counts),
+        (seen.scatter, scatter),
+        (seen.sd, problem.sd),
+    ):
+        place[:] = table.T
+    seen.asked[:], seen.open[:] = 0, 1
     renew(seen)
     return seen
+
+
+def _blank(problem: Problem) -> Seen:
+    """Make room for what was seen."""
+    arms, objectives = problem.shape
+    tables = np.empty((7, objectives, arms))
+    return Seen(
+        rewards=_rewards(problem),
+        asked=np.empty(arms, np.int64),
+        counts=tables[0],
+        sums=tables[1],
+        means=tables[2],
+        scatter=tables[3],
+        sd=tables[4],
+        spread=tables[5],
+        leaders=np.empty(objectives, np.int64),
+        pairs=tables[6],
+        open=np.empty(objectives, np.int64),
+    )
 
 
 _MODELS: dict[type[Family], int] = {
@@ -152,20 +155,8 @@ _MODELS: dict[type[Family], int] = {
 
 
 def _rewards(problem: Problem) -> Rewards | KnownNoise:
-    """Describe the objectives to the kernels; ranges are oriented as the rewards are."""
-    models, lows, widths = [], [], []
-    for objective in problem.objectives:
-        low, high = objective.family.range
-        bounded = np.isfinite(high - low)
-        models.append(_MODELS[type(objective.family)])
-        lows.append((low if objective.sign > 0 else -high) if bounded else 0.0)
-        widths.append(high - low if bounded else 1.0)
-    ranges = np.array(lows), np.array(widths), np.array(problem.eps)
-    if all(model == NORMAL for model in models):
-        return KnownNoise(*ranges)
-    return Rewards(np.array(models, np.int64), *ranges)
-
-
-def _turned(table: npt.NDArray[Any]) -> FloatArray:
-    """Give a private copy, objective by arm."""
-    return np.array(table.T, np.float64, order="C")
+    """Describe the objectives to the kernels."""
+    models = [_MODELS[type(objective.family)] for objective in problem.objectives]
+    if any(models):
+        return Rewards(np.array(models, np.int64), *problem.ranges, problem.eps)
+    return KnownNoise(*problem.ranges, problem.eps)

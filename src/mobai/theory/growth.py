@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.problem import FloatArray, IntArray, Problem, Tally
-from mobai.theory.glr import lay_out, see
+from mobai.theory.glr import lay_out
 from mobai.theory.thresholds import THRESHOLDS, pair_scores, union_level
 
 
@@ -68,7 +68,7 @@ class Weighed(NamedTuple):
 def weigh(problem: Problem, tally: Tally, roster: Roster) -> Weighed:
     """Give leaders and evidence, comparable with the roster's level."""
     if roster.active.all():
-        seen = lay_out(problem, tally, tally.pulls)
+        seen = lay_out(problem, tally)
         scores = pair_scores(THRESHOLDS["mixture"], seen, tally.told)
         if len(roster.active) == roster.initial:
             return Weighed(seen.leaders, scores.min(axis=0))
@@ -92,7 +92,7 @@ def _among(problem: Problem, tally: Tally, chosen: npt.NDArray[np.bool_]) -> tup
     """Give leaders and scores among some arms; arms left out have infinite scores."""
     rows = np.flatnonzero(chosen)
     part = Problem([problem.arms[i] for i in rows], problem.objectives, problem.sd[rows])
-    seen = see(part, tally.means[rows], tally.pulls[rows], tally.scatter[rows])
+    seen = lay_out(part, tally.rows(rows))
     scores = np.full(problem.shape, np.inf)
     scores[rows] = pair_scores(THRESHOLDS["mixture"], seen, tally.told)
     return rows[seen.leaders], scores

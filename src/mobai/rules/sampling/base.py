@@ -76,7 +76,7 @@ class CompiledRule:
 
     def see(self, problem: Problem, tally: Tally) -> Seen:
         """Lay the tally out for the kernels. Open asks count as answered, which spreads later questions."""
-        return lay_out(problem, tally, tally.expected)
+        return lay_out(problem, tally, waiting=True)
 
 
 def opening(tally: Tally) -> int | None:

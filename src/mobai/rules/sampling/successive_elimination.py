@@ -56,7 +56,7 @@ class SuccessiveElimination(CompiledRule):
 
     def see(self, problem: Problem, tally: Tally) -> Seen:
         """Lay the tally out for the kernels; only rewards that are in may drop an arm."""
-        return lay_out(problem, tally, tally.pulls)
+        return lay_out(problem, tally)
 
     def play(self, memory: tuple[Any, ...], game: Game) -> int:
         """Pull the next arm of the round; when everything is decided, all arms in turn."""

@@ -88,7 +88,7 @@ class EliminationWatch:
 
     def look(self, tally: Tally) -> None:
         """Drop who is too far behind, once a round is complete."""
-        seen = lay_out(self._problem, tally, tally.pulls)
+        seen = lay_out(self._problem, tally)
         self.leaders = seen.leaders
         if tally.complete:
             x = resolve_log_inv_delta(self._rule.delta)

@@ -73,7 +73,7 @@ class GLRWatch:
 
     def look(self, tally: Tally) -> None:
         """Weigh the evidence after an answer."""
-        seen = lay_out(self._problem, tally, tally.pulls)
+        seen = lay_out(self._problem, tally)
         scores = pair_scores(find_threshold(self._rule.threshold), seen, tally.told)
         self.leaders, self.evidence = seen.leaders, scores.min(axis=0)
         self._ladder.climb(tally.told, self.evidence, self.leaders)
