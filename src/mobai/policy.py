@@ -206,7 +206,7 @@ class Session:
         if not self._open[arm]:
             raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no open ask to tell the rewards of")
         self._open[arm] -= 1
-        self.tally.tell(arm, values * self.problem.signs)
+        self.tally.tell(arm, self.problem.orient(values))
         self._watch.look(self.tally)
         if self._focus is not None:
             self.tally.open[:] = [decision is None for decision in self._watch.decisions(self._focus)]

@@ -108,8 +108,8 @@ def test_families_in_files(tmp_path: Path, suffix: str) -> None:
 
 def test_rewards_are_checked_by_their_family() -> None:
     problem = Problem(2, ["click:bernoulli", "stars:bounded=1..5", "time:min"])
-    assert problem.check_rewards([1, 5, -3]).tolist() == [1, 5, -3]
-    assert problem.check_rewards({"click": True, "time": 2})[[0, 2]].tolist() == [1, 2]
+    assert problem.check_rewards([1, 5, -3]) == [1, 5, -3]
+    assert problem.check_rewards({"click": True, "time": 2})[::2] == [1, 2]
     assert math.isnan(problem.check_rewards({"click": 1})[1])
     with pytest.raises(InputError, match=r"rewards: 'click' is bernoulli, which 0\.5 is not"):
         problem.check_rewards([0.5, 2, 0])

@@ -155,7 +155,7 @@ def test_directions_are_mirror_images(family: Family, name: str) -> None:
         tally = Tally(problem)
         for step, reward in enumerate(np.random.default_rng(1).normal(0, 2, 60)):
             told = problem.check_rewards([reward if direction == "max" else -reward])
-            tally.tell(step % 3, told * problem.signs)
+            tally.tell(step % 3, problem.orient(told))
         seen = see(problem, tally.means, tally.pulls, tally.scatter)
         tallies.append(pair_scores(THRESHOLDS[name], seen, 60))
     assert tallies[0] == pytest.approx(tallies[1], rel=1e-12)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from mobai.kernels.compiled import entry, inner_kernel, kernel
-from mobai.kernels.dense import Integers, Matrix, Truths
-from mobai.kernels.seen import NORMAL, UNIT, Seen, estimate_noise, gap_between, model_of, share
+from mobai.kernels.dense import Integers, Matrix, Truths, Vector
+from mobai.kernels.seen import NORMAL, UNIT, KnownNoise, Rewards, Seen, estimate_noise, gap_between, model_of, share
 from mobai.kernels.student import student_cost, student_score
 from mobai.kernels.unit import unit_cost, unit_score
 
@@ -175,3 +177,44 @@ def fill_scores(kind: int, seen: Seen, pulls: float, scores: Matrix) -> None:
     for m in range(scores.shape[0]):
         for i in range(scores.shape[1]):
             scores[m, i] = score_of(kind, seen, m, i, pulls, -math.inf)
+
+
+@entry
+def weigh(
+    kind: int,
+    rewards: Rewards | KnownNoise,
+    sd: Matrix,
+    asked: Integers,
+    pulls: Integers,
+    sums: Matrix,
+    scatter: Matrix,
+    told: float,
+    leaders: Integers,
+    evidence: Vector,
+) -> None:
+    """Find the leader of every objective, and the evidence of its weakest pair, from an experiment's tables."""
+    seen = blank(rewards, len(leaders), len(asked))
+    none, all_open = np.zeros_like(asked), np.ones(len(leaders), np.bool_)
+    take_in(seen, sd, asked, none, pulls, sums, scatter, all_open)
+    for m in range(len(leaders)):
+        leaders[m], evidence[m] = seen.leaders[m], math.inf
+        for i in range(len(asked)):
+            evidence[m] = min(evidence[m], score_of(kind, seen, m, i, told, -math.inf))
+
+
+@kernel
+def blank(rewards: Rewards | KnownNoise, objectives: int, arms: int) -> Seen:
+    """Make room for what was seen."""
+    return Seen(
+        rewards,
+        np.empty(arms, np.int64),
+        np.empty((objectives, arms)),
+        np.empty((objectives, arms)),
+        np.empty((objectives, arms)),
+        np.empty((objectives, arms)),
+        np.empty((objectives, arms)),
+        np.empty((objectives, arms)),
+        np.empty(objectives, np.int64),
+        np.empty((objectives, arms)),
+        np.empty(objectives, np.int64),
+    )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from mobai.lab.trajectory import Setting, run_trajectory
 from mobai.policy import Policy
 from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING, sampling_rule
+from mobai.theory.forecast import forecast_samples
 from mobai.theory.lower_bound import lower_bound
 from mobai.theory.surrogate import surrogate_proportions
 from mobai.theory.thresholds import threshold
@@ -39,3 +42,4 @@ def _play(instance: Instance, policy: Policy) -> None:
     for _ in instance.arms:
         session.tell(session.ask(), [0.0, 0.0])
     session.verdict(0.1)
+    forecast_samples(instance, np.full(len(instance.arms), 1 / len(instance.arms)), _LEVEL)

@@ -19,7 +19,7 @@ from mobai.errors import InputError, StorageError
 from mobai.live import snapshots
 from mobai.live.assignments import ANSWERED, DROPPED, STATUS_NAMES, Assignment
 from mobai.live.journal import Event, Journal, Log
-from mobai.live.reports import Metrics, number_of, only_new
+from mobai.live.reports import Metrics, body_of, number_of, only_new
 from mobai.live.settings import Settings, new_settings, to_body
 from mobai.live.state import State
 from mobai.live.status import Status, describe, verdict_of
@@ -154,7 +154,8 @@ class Experiment:
             state.check_open()
             fresh = only_new(state, given)
             if fresh:
-                self._add(state, log, "told", {"reports": fresh})
+                event = self._write(state, log, "told", body_of(state, fresh))
+                state.tell(event.at, fresh)
             return self._hand_out(state, log, ask) if ask else []
 
     def drop(self, assignment: Assignment | int) -> None:
@@ -212,7 +213,7 @@ class Experiment:
         state = self._refreshed()
         names, found = state.problem.objective_names, []
         for number in range(1, state.assignments.count + 1):
-            told = state.assignments.rewards(number).tolist()
+            told = state.assignments.rewards(number)
             row = {
                 "id": number,
                 "arm": state.problem.arms[state.assignments.arm(number)],
@@ -234,13 +235,19 @@ class Experiment:
     def _hand_out(self, state: State, log: Log, n: int) -> list[Assignment]:
         """Let the rule choose, and write its choices down."""
         self._expire(state, log)
-        first, now = state.assignments.count + 1, time.time()
+        first = state.assignments.count + 1
         arms = [state.choose(first + k) for k in range(n)]
-        log.append(Event(state.seq + 1, "asked", now, {"arms": arms}))
+        event = self._write(state, log, "asked", {"arms": arms})
         for arm in arms:
-            state.assignments.add(arm, now)
-        state.seq += 1
+            state.assignments.add(arm, event.at)
         return [Assignment(first + k, state.problem.arms[arm]) for k, arm in enumerate(arms)]
+
+    def _write(self, state: State, log: Log, kind: str, body: dict[str, Any]) -> Event:
+        """Put the next event into the journal; taking it in is left to the caller."""
+        event = Event(state.seq + 1, kind, time.time(), body)
+        log.append(event)
+        state.seq = event.seq
+        return event
 
     def _add(self, state: State, log: Log, kind: str, body: dict[str, Any]) -> None:
         event = Event(state.seq + 1, kind, time.time(), body)

@@ -102,7 +102,7 @@ def check_metrics(experiment: Experiment, metrics: Any) -> None:
     if not isinstance(metrics, Mapping):
         raise SamplerError(f"expected an object of metrics, not {metrics!r}")
     values = experiment.problem.check_rewards(metrics)
-    if all(math.isnan(value) for value in values.tolist()):
+    if all(math.isnan(value) for value in values):
         raise SamplerError("no metric was measured")
 
 

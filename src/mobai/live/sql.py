@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ from mobai.live.journal import Event, Log, Snapshot, check_next, no_such
 from mobai.live.schema import events, experiments, migrate, snapshots
 
 _SECONDS_TO_WAIT = 60.0
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class SqlJournal:
@@ -30,15 +32,17 @@ class SqlJournal:
         self._shown = self._engine.url.render_as_string(hide_password=True)
         self._ids: dict[str, int] = {}
         self._text = _Text(self._engine.dialect.name)
+        self._errors = _Errors(self._engine, self._shown)
+        self._at_hand: deque[sa.PoolProxiedConnection] = deque()
         # Whoever forgets to close it still leaves no connection behind.
-        weakref.finalize(self, self._engine.dispose)
-        with self._errors():
+        weakref.finalize(self, _let_go, self._engine, self._at_hand)
+        with self._errors:
             migrate(self._engine)
 
     def create(self, name: str, event: Event) -> None:
         """Begin an experiment with its first event; InputError if there is one of that name."""
         check_next(event, 0)
-        with self._errors(), self._write() as connection:
+        with self._errors, self._write() as connection:
             try:
                 added = connection.execute(sa.insert(experiments).values(name=name).returning(experiments.c.id))
                 key = added.scalar_one()
@@ -48,23 +52,23 @@ class SqlJournal:
 
     def names(self) -> list[str]:
         """Give the names of all experiments, in the order of their creation."""
-        with self._errors(), self._read() as connection:
+        with self._errors, self._read() as connection:
             return list(connection.scalars(sa.select(experiments.c.name).order_by(experiments.c.id)))
 
     @contextmanager
     def lock(self, name: str) -> Iterator[Log]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
-        with self._errors(), self._driver("IMMEDIATE") as driver:
+        with self._errors, self._transaction("IMMEDIATE") as driver:
             yield _SqlLog(driver, self._key(driver, name, lock=True), self._text)
 
     def read(self, name: str, after: int = 0) -> Sequence[Event]:
         """Give the events after one, without locking."""
-        with self._errors(), self._driver("DEFERRED") as driver:
+        with self._errors, self._transaction("DEFERRED") as driver:
             return self._text.after(driver, self._key(driver, name), after)
 
     def snapshot(self, name: str) -> Snapshot | None:
         """Give the latest snapshot, if there is any."""
-        with self._errors(), self._read() as connection:
+        with self._errors, self._read() as connection:
             key = self._key(connection.connection.driver_connection, name)
             found = sa.select(snapshots.c.seq, snapshots.c.data).where(snapshots.c.experiment == key)
             row = connection.execute(found).first()
@@ -72,14 +76,14 @@ class SqlJournal:
 
     def save_snapshot(self, name: str, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the last one."""
-        with self._errors(), self._write() as connection:
+        with self._errors, self._write() as connection:
             key = self._key(connection.connection.driver_connection, name, lock=True)
             connection.execute(sa.delete(snapshots).where(snapshots.c.experiment == key))
             connection.execute(sa.insert(snapshots).values(experiment=key, seq=snapshot.seq, data=snapshot.data))
 
     def delete(self, name: str) -> None:
         """Remove an experiment with all its events."""
-        with self._errors(), self._write() as connection:
+        with self._errors, self._write() as connection:
             key = self._key(connection.connection.driver_connection, name, lock=True)
             for table, column in ((snapshots, snapshots.c.experiment), (events, events.c.experiment)):
                 connection.execute(sa.delete(table).where(column == key))
@@ -88,7 +92,7 @@ class SqlJournal:
 
     def close(self) -> None:
         """Let go of files and connections."""
-        self._engine.dispose()
+        _let_go(self._engine, self._at_hand)
 
     def _key(self, driver: Any, name: str, lock: bool = False) -> int:
         """Give the number of an experiment, and on PostgreSQL lock its row."""
@@ -101,19 +105,30 @@ class SqlJournal:
         return int(key)
 
     @contextmanager
-    def _driver(self, mode: str) -> Iterator[Any]:
-        """Open a transaction on the driver's own connection: the calls that are made all the time go this way."""
-        pooled = self._engine.raw_connection()
-        driver: Any = pooled.driver_connection
+    def _transaction(self, mode: str) -> Iterator[Any]:
+        """Open a transaction on the driver's own connection: the calls that are made all the time go this way.
+
+        On SQLite the connection stays at hand: to the pool and back takes longer than a statement. Others may have
+        been cut off meanwhile, which the pool finds out.
+        """
         try:
-            if self._engine.dialect.name == "sqlite":
+            pooled = self._at_hand.pop()
+        except IndexError:
+            pooled = self._engine.raw_connection()
+        driver: Any = pooled.driver_connection
+        sqlite = self._engine.dialect.name == "sqlite"
+        try:
+            if sqlite:
                 driver.execute(f"BEGIN {mode}")
             yield driver
             driver.commit()
         except BaseException:
             driver.rollback()
+            pooled.close()
             raise
-        finally:
+        if sqlite:
+            self._at_hand.append(pooled)
+        else:
             pooled.close()
 
     @contextmanager
@@ -126,12 +141,18 @@ class SqlJournal:
         with self._engine.connect().execution_options(begin="DEFERRED") as connection, connection.begin():
             yield connection
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn the database's complaints into one line that names the storage."""
-        try:
-            yield
-        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
+
+class _Errors:
+    """Turns the database's complaints into one line that names the storage."""
+
+    def __init__(self, engine: sa.Engine, shown: str) -> None:
+        self._complaints, self._shown = (SQLAlchemyError, engine.dialect.loaded_dbapi.Error), shown
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self._complaints):
             raise StorageError(f"{self._shown}: {_plainly(error)}") from error
 
 
@@ -182,13 +203,19 @@ class _Text:
 
     def append(self, driver: Any, key: int, event: Event) -> None:
         """Add an event."""
-        body = json.dumps(event.body, separators=(",", ":"), allow_nan=False)
-        driver.execute(self._append, (key, event.seq, event.kind, event.at, body))
+        driver.execute(self._append, (key, event.seq, event.kind, event.at, _encode(event.body)))
 
     def after(self, driver: Any, key: int, seq: int) -> list[Event]:
         """Give the events after one."""
         found = driver.execute(self._after, (key, seq)).fetchall()
         return [Event(number, kind, at, json.loads(body)) for number, kind, at, body in found]
+
+
+def _let_go(engine: sa.Engine, at_hand: deque[sa.PoolProxiedConnection]) -> None:
+    """Close every connection that is not in use."""
+    while at_hand:
+        at_hand.pop().close()
+    engine.dispose()
 
 
 def _engine(url: str) -> sa.Engine:

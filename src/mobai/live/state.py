@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,10 @@ class Decision(NamedTuple):
     arm: int
     pull: int
     at: float
+
+
+# The number of an assignment, and one reward per objective: NaN for what is missing, or was told before.
+Report = tuple[int, list[float]]
 
 
 class State:
@@ -47,26 +51,18 @@ class State:
         self.past: list[tuple[str, Decision]] = []
         self.leaders: IntArray
         self.evidence: FloatArray
+        self.roster: Roster
+        self.level: float  # the evidence that delta demands
         self._memory: Any
         self._coins = Places(self.settings.seed, "ask")
         self._verify = verify
-        self._start_rule()
+        self._enrol()
         self._look(first.at)
 
     @property
     def problem(self) -> Problem:
         """Arms, objectives and known noise, with arms that were retired."""
         return self.settings.problem
-
-    @property
-    def roster(self) -> Roster:
-        """Who was there at the start, and who takes part."""
-        return Roster(self.initial, self.active, self.settings.reserve)
-
-    @property
-    def level(self) -> float:
-        """The evidence that delta demands."""
-        return self.roster.level(self.settings.log_inv_delta, self.problem.shape[1])
 
     def apply(self, event: Event) -> None:
         """Take the next event in."""
@@ -88,12 +84,21 @@ class State:
 
     def choose(self, number: int) -> int:
         """Let the rule choose for the assignment of this number, and count it as handed out."""
-        rows = np.flatnonzero(self.active)
-        tally = self.tally if len(rows) == len(self.active) else self.tally.rows(rows)
+        tally = self.tally if self.roster.everyone else self.tally.rows(self._rows)
         arm, self._memory = self.settings.rule.choose(self._part, self._memory, tally, self._coins.at(number))
-        chosen = int(rows[arm])
+        chosen = int(self._rows[arm])
         self.tally.ask(chosen)
         return chosen
+
+    def tell(self, at: float, reports: Iterable[Report]) -> None:
+        """Take new rewards in, and look at the evidence after every report."""
+        for number, rewards in reports:
+            arm, status = self.assignments.arm(number), self.assignments.status(number)
+            if status == EXPIRED:
+                self.tally.ask(arm)
+            self.assignments.answer(number, rewards)
+            self.tally.tell(arm, self.problem.orient(rewards), first=status != ANSWERED)
+            self._look(at)
 
     @property
     def memory(self) -> tuple[Any, ...]:
@@ -102,15 +107,18 @@ class State:
 
     def restore(self, memory: list[np.ndarray[Any, Any]]) -> None:
         """Take over a rule's memory, and weigh the evidence again."""
-        self._start_rule()
+        self._enrol()
         if memory:
             self._memory = type(self._memory)(*memory)
         self.leaders, self.evidence = weigh(self.problem, self.tally, self.roster)
 
-    def _start_rule(self) -> None:
-        rows = np.flatnonzero(self.active)
-        names = [self.problem.arms[i] for i in rows]
-        self._part = Problem(names, self.problem.objectives, self.problem.sd[rows])
+    def _enrol(self) -> None:
+        """Take note of who takes part, and start the rule for them."""
+        self.roster = Roster(self.initial, self.active, self.settings.reserve)
+        self.level = self.roster.level(self.settings.log_inv_delta, self.problem.shape[1])
+        self._rows = np.flatnonzero(self.active)
+        names = [self.problem.arms[i] for i in self._rows]
+        self._part = Problem(names, self.problem.objectives, self.problem.sd[self._rows])
         self._memory = self.settings.rule.init(self._part)
 
     def _asked(self, at: float, body: Mapping[str, Any]) -> None:
@@ -125,23 +133,17 @@ class State:
             self.assignments.add(arm, at)
 
     def _told(self, at: float, body: Mapping[str, Any]) -> None:
-        for number, metrics in body["reports"]:
-            rewards = self.problem.check_rewards(metrics)
-            arm, status = self.assignments.arm(number), self.assignments.status(number)
-            if status == EXPIRED:
-                self.tally.ask(arm)
-            self.assignments.answer(number, rewards)
-            self.tally.tell(arm, rewards * self.problem.signs, first=status != ANSWERED)
-            self._look(at)
+        check = self.assignments.check
+        self.tell(at, [(check(number), self.problem.check_rewards(metrics)) for number, metrics in body["reports"]])
 
     def _dropped(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        for number in body["ids"]:
+        for number in map(self.assignments.check, body["ids"]):
             if self.assignments.status(number) == PENDING:
                 self.tally.drop(self.assignments.arm(number))
             self.assignments.mark(number, DROPPED)
 
     def _expired(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        for number in body["ids"]:
+        for number in map(self.assignments.check, body["ids"]):
             self.tally.drop(self.assignments.arm(number))
             self.assignments.mark(number, EXPIRED)
 
@@ -150,7 +152,7 @@ class State:
         self.settings = self.settings.with_arm(body["arm"], row)
         self.tally.add_arm()
         self.active = np.append(self.active, True)
-        self._start_rule()
+        self._enrol()
         # What was decided is true of the arms there were; the newcomer opens every objective again.
         for m in range(len(self.decisions)):
             self._open_again(m)
@@ -159,7 +161,7 @@ class State:
     def _arm_retired(self, at: float, body: Mapping[str, Any]) -> None:
         arm = self.problem.arms.index(body["arm"])
         self.active[arm] = False
-        self._start_rule()
+        self._enrol()
         for m, decision in enumerate(self.decisions):
             if decision is not None and decision.arm == arm:
                 self._open_again(m)

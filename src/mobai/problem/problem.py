@@ -81,14 +81,10 @@ class Problem:
             raise InputError(f"arm must be an integer from 0 to {len(self.arms) - 1}, not {arm!r}")
         return int(arm)
 
-    def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float | None]) -> FloatArray:
+    def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float | None]) -> list[float]:
         """Give one reward per objective, NaN for missing ones, or say which one is not acceptable."""
-        values = self._from_names(rewards) if isinstance(rewards, Mapping) else _table(rewards, "rewards")
-        if values.shape != self.signs.shape:
-            raise InputError(
-                f"rewards must be {len(self.objectives)} numbers, one per objective, not of shape {values.shape}"
-            )
-        for objective, value in zip(self.objectives, values.tolist(), strict=True):
+        values = self._by_name(rewards) if isinstance(rewards, Mapping) else self._in_order(rewards)
+        for objective, value in zip(self.objectives, values, strict=True):
             if math.isnan(value):
                 continue
             if not abs(value) <= _LARGEST:
@@ -99,14 +95,34 @@ class Problem:
                 raise InputError(f"rewards: {objective.name!r} is {objective.family}, which {value!r} is not")
         return values
 
-    def _from_names(self, rewards: Mapping[str, float | None]) -> FloatArray:
+    def orient(self, rewards: Iterable[float]) -> list[float]:
+        """Turn one reward per objective so that more is better."""
+        return [reward * sign for reward, sign in zip(rewards, self.signs.tolist(), strict=True)]
+
+    def _by_name(self, rewards: Mapping[str, float | None]) -> list[float]:
         names = self.objective_names
+        values = [math.nan] * len(names)
         for name, value in rewards.items():
             if name not in names:
                 raise InputError(f"rewards: {name!r} is no objective; they are {', '.join(names)}")
-            if value is not None and not isinstance(value, Real | np.bool_):
+            if value is None:
+                continue
+            if not isinstance(value, Real | np.bool_):
                 raise InputError(f"rewards: {name!r} must be a number, not {value!r}")
-        return _table([np.nan if rewards.get(name) is None else rewards[name] for name in names], "rewards")
+            try:
+                values[names.index(name)] = float(value)
+            except OverflowError:
+                values[names.index(name)] = math.inf
+        return values
+
+    def _in_order(self, rewards: npt.ArrayLike) -> list[float]:
+        values = _table(rewards, "rewards")
+        if values.shape != self.signs.shape:
+            raise InputError(
+                f"rewards must be {len(self.objectives)} numbers, one per objective, not of shape {values.shape}"
+            )
+        found: list[float] = values.tolist()
+        return found
 
     def __eq__(self, other: object) -> bool:
         """Two problems are equal when everything known about them is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from copy import copy
 
 import numpy as np
@@ -54,7 +55,7 @@ class Tally:
     @property
     def complete(self) -> bool:
         """Whether every arm has answered in every objective."""
-        return bool(self.pulls.min() > 0)
+        return int(np.count_nonzero(self.pulls)) == self.pulls.size
 
     def ask(self, arm: int) -> None:
         """Count an arm as handed out."""
@@ -78,12 +79,12 @@ class Tally:
         part.open = self.open.copy()
         return part
 
-    def tell(self, arm: int, rewards: FloatArray, *, first: bool = True) -> None:
+    def tell(self, arm: int, rewards: Iterable[float], *, first: bool = True) -> None:
         """Add the oriented rewards of one pull; NaN where one is missing.
 
         Rewards that come after the first ones of the same pull are told with ``first=False``.
         """
-        for m, reward in enumerate(rewards.tolist()):
+        for m, reward in enumerate(map(float, rewards)):
             if not math.isnan(reward):
                 count, total = int(self.pulls[arm, m]), float(self.sums[arm, m])
                 before = total / count if count else reward

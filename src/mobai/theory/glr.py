@@ -131,7 +131,7 @@ def _blank(problem: Problem) -> Seen:
     arms, objectives = problem.shape
     tables = np.empty((7, objectives, arms))
     return Seen(
-        rewards=_rewards(problem),
+        rewards=describe(problem),
         asked=np.empty(arms, np.int64),
         counts=tables[0],
         sums=tables[1],
@@ -154,7 +154,7 @@ _MODELS: dict[type[Family], int] = {
 }
 
 
-def _rewards(problem: Problem) -> Rewards | KnownNoise:
+def describe(problem: Problem) -> Rewards | KnownNoise:
     """Describe the objectives to the kernels."""
     models = [_MODELS[type(objective.family)] for objective in problem.objectives]
     if any(models):

@@ -15,22 +15,29 @@ Derivation: docs/guarantee.md.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from mobai.problem import FloatArray, IntArray, Problem, Tally
 from mobai.theory.glr import lay_out
-from mobai.theory.thresholds import THRESHOLDS, pair_scores, union_level
+from mobai.theory.thresholds import THRESHOLDS, Weighed, pair_scores, union_level, weakest_pairs
 
 
-class Roster(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Roster:
     """The arms in the order of their arrival: how many there were at the start, and which take part now."""
 
     initial: int
     active: npt.NDArray[np.bool_]
     reserve: float
+
+    @cached_property
+    def everyone(self) -> bool:
+        """Whether no arm has been retired."""
+        return bool(self.active.all())
 
     @property
     def added(self) -> IntArray:
@@ -58,20 +65,14 @@ class Roster(NamedTuple):
         return union_level(log_inv_delta, self.initial, objectives) - math.log1p(-self.reserve)
 
 
-class Weighed(NamedTuple):
-    """The leader of every objective among the active arms, and the evidence for it."""
-
-    leaders: IntArray
-    evidence: FloatArray
-
-
 def weigh(problem: Problem, tally: Tally, roster: Roster) -> Weighed:
     """Give leaders and evidence, comparable with the roster's level."""
-    if roster.active.all():
-        seen = lay_out(problem, tally)
-        scores = pair_scores(THRESHOLDS["mixture"], seen, tally.told)
+    mixture = THRESHOLDS["mixture"]
+    if roster.everyone:
         if len(roster.active) == roster.initial:
-            return Weighed(seen.leaders, scores.min(axis=0))
+            return weakest_pairs(mixture, problem, tally)
+        seen = lay_out(problem, tally)
+        scores = pair_scores(mixture, seen, tally.told)
         return Weighed(seen.leaders, _priced(scores, seen.leaders, roster, np.zeros_like(scores)).min(axis=0))
     leaders, scores = _among(problem, tally, roster.active)
     retired = _against_retired(problem, tally, roster, leaders)

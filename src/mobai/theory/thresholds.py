@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels import evidence as kernels
 from mobai.kernels.seen import Seen
-from mobai.problem import FloatArray, Gaussian, Problem
+from mobai.problem import FloatArray, Gaussian, IntArray, Problem, Tally
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.glr import describe
 
 
 class Threshold(Protocol):
@@ -45,6 +46,13 @@ class Threshold(Protocol):
         ...
 
 
+class Weighed(NamedTuple):
+    """The leader of every objective, and the evidence for it."""
+
+    leaders: IntArray
+    evidence: FloatArray
+
+
 def pair_scores(rule: Threshold, seen: Seen, pulls: int) -> FloatArray:
     """Give the evidence of every pair, ``pulls`` being all pulls answered so far; infinite for the leader itself.
 
@@ -53,6 +61,24 @@ def pair_scores(rule: Threshold, seen: Seen, pulls: int) -> FloatArray:
     scores = np.empty_like(seen.pairs)
     kernels.fill_scores(rule.kind, seen, float(pulls), scores)
     return scores.T
+
+
+def weakest_pairs(rule: Threshold, problem: Problem, tally: Tally) -> Weighed:
+    """Give the leader of every objective, and the evidence of its weakest pair."""
+    found = Weighed(np.empty(problem.shape[1], np.int64), np.empty(problem.shape[1]))
+    kernels.weigh(
+        rule.kind,
+        describe(problem),
+        problem.sd,
+        tally.asked,
+        tally.pulls,
+        tally.sums,
+        tally.scatter,
+        float(tally.told),
+        found.leaders,
+        found.evidence,
+    )
+    return found
 
 
 class _Penalised:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from mobai.problem import Problem, Tally
 from mobai.rules.stopping.base import Decision
 from mobai.rules.stopping.ladder import Ladder
-from mobai.theory.glr import lay_out
-from mobai.theory.thresholds import check_families, find_threshold, pair_scores, reached_level
+from mobai.theory.thresholds import check_families, find_threshold, reached_level, weakest_pairs
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,8 @@ class GLRWatch:
 
     def look(self, tally: Tally) -> None:
         """Weigh the evidence after an answer."""
-        seen = lay_out(self._problem, tally)
-        scores = pair_scores(find_threshold(self._rule.threshold), seen, tally.told)
-        self.leaders, self.evidence = seen.leaders, scores.min(axis=0)
+        rule = find_threshold(self._rule.threshold)
+        self.leaders, self.evidence = weakest_pairs(rule, self._problem, tally)
         self._ladder.climb(tally.told, self.evidence, self.leaders)
 
     def decisions(self, log_inv_delta: float) -> tuple[Decision | None, ...]:
