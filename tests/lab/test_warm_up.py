@@ -33,6 +33,10 @@ def test_every_entry_is_ready_afterwards_and_compiled_once(families: bool) -> No
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     found: dict[str, int] = json.loads(done.stdout)
     assert len(found) >= 12
-    seeing = [name for name in found if ".sampling." in name or name.endswith((".renew", ".fill_scores", ".take_in", ".weigh"))]
+    seeing = [
+        name
+        for name in found
+        if ".sampling." in name or name.endswith((".renew", ".fill_scores", ".take_in", ".weigh"))
+    ]
     twice = {name: 2 for name in seeing if families and "elimination" not in name}
     assert found == dict.fromkeys(found, 1) | twice

@@ -1,6 +1,7 @@
 """Processes for the tests of concurrency and faults: run as a script, outside of pytest.
 
-``fleet.py work STORAGE ROUNDS WORKERS`` lets several processes ask and tell at once.
+``fleet.py work STORAGE ROUNDS WORKERS FORK`` lets several processes ask and tell at once; with FORK 1 they are forked,
+and each goes on with the experiment, and so the journal, that its parent had in its hands.
 ``fleet.py kill STORAGE TELLS KILLS SEED`` kills a telling process with SIGKILL again and again, at random moments, and
 checks after each time that everything it had acknowledged is there.
 """
@@ -36,10 +37,10 @@ def create(storage: str) -> Experiment:
     return Experiment.create(storage, "fleet", ["A", "B", "C"], objectives, delta=1e-6)
 
 
-def work(storage: str, rounds: int, results: Any) -> None:
+def work(given: str | Experiment, rounds: int, results: Any) -> None:
     """Ask and tell, so often; report the ids, or the error."""
     try:
-        test, ids = Experiment.load(storage, "fleet"), []
+        test, ids = Experiment.load(given, "fleet") if isinstance(given, str) else given, []
         for _ in range(rounds):
             (assignment,) = test.ask()
             test.tell(assignment, measure(*assignment))
@@ -49,12 +50,13 @@ def work(storage: str, rounds: int, results: Any) -> None:
         results.put(f"{type(error).__name__}: {error}")
 
 
-def work_together(storage: str, rounds: int, workers: int) -> dict[str, Any]:
+def work_together(storage: str, rounds: int, workers: int, fork: int) -> dict[str, Any]:
     """Let several processes work at once and compare what they say with the journal."""
-    create(storage)
-    context = multiprocessing.get_context("spawn")
+    test = create(storage)
+    context: Any = multiprocessing.get_context("fork" if fork else "spawn")
     results = context.Queue()
-    processes = [context.Process(target=work, args=(storage, rounds, results)) for _ in range(workers)]
+    given = test if fork else storage
+    processes = [context.Process(target=work, args=(given, rounds, results)) for _ in range(workers)]
     for process in processes:
         process.start()
     reports = [results.get() for _ in processes]

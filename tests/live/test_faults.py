@@ -31,8 +31,13 @@ def fleet(*arguments: object) -> dict[str, Any]:
 
 
 def test_eight_processes(storage: str) -> None:
-    found = fleet("work", storage, 12, 8)
+    found = fleet("work", storage, 12, 8, 0)
     assert found == {"errors": [], "ids_once": True, "told": 96, "pending": 0, "replay_equal": True}
+
+
+def test_forked_processes_make_connections_of_their_own(storage: str) -> None:
+    found = fleet("work", storage, 50, 4, 1)
+    assert found == {"errors": [], "ids_once": True, "told": 200, "pending": 0, "replay_equal": True}
 
 
 def test_killed_in_the_middle_of_tells(storage: str) -> None:

@@ -7,6 +7,7 @@ Every change is one transaction. SQLite runs in WAL mode with full synchronisati
 from __future__ import annotations
 
 import json
+import os
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,8 @@ from mobai.live.journal import Event, Log, Snapshot, check_next, no_such
 from mobai.live.schema import events, experiments, migrate, snapshots
 
 _SECONDS_TO_WAIT = 60.0
+# Connections that came along when this process was forked: kept, so that nothing closes them.
+_OF_PARENTS: list[object] = []
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -34,6 +37,7 @@ class SqlJournal:
         self._text = _Text(self._engine.dialect.name)
         self._errors = _Errors(self._engine, self._shown)
         self._at_hand: deque[sa.PoolProxiedConnection] = deque()
+        self._process = os.getpid()
         # Whoever forgets to close it still leaves no connection behind.
         weakref.finalize(self, _let_go, self._engine, self._at_hand)
         with self._errors:
@@ -111,35 +115,47 @@ class SqlJournal:
         On SQLite the connection stays at hand: to the pool and back takes longer than a statement. Others may have
         been cut off meanwhile, which the pool finds out.
         """
+        self._leave_to_parent()
         try:
             pooled = self._at_hand.pop()
         except IndexError:
             pooled = self._engine.raw_connection()
         driver: Any = pooled.driver_connection
-        sqlite = self._engine.dialect.name == "sqlite"
+        sqlite, keep = self._engine.dialect.name == "sqlite", False
         try:
             if sqlite:
                 driver.execute(f"BEGIN {mode}")
             yield driver
             driver.commit()
+            keep = sqlite
         except BaseException:
             driver.rollback()
-            pooled.close()
             raise
-        if sqlite:
-            self._at_hand.append(pooled)
-        else:
-            pooled.close()
+        finally:
+            if keep:
+                self._at_hand.append(pooled)
+            else:
+                pooled.close()
 
     @contextmanager
     def _write(self) -> Iterator[sa.Connection]:
+        self._leave_to_parent()
         with self._engine.connect().execution_options(begin="IMMEDIATE") as connection, connection.begin():
             yield connection
 
     @contextmanager
     def _read(self) -> Iterator[sa.Connection]:
+        self._leave_to_parent()
         with self._engine.connect().execution_options(begin="DEFERRED") as connection, connection.begin():
             yield connection
+
+    def _leave_to_parent(self) -> None:
+        """In a forked process, make connections anew: those of its parent are not used, not even to close them."""
+        if self._process != os.getpid():
+            _OF_PARENTS.append((self._engine.pool, tuple(self._at_hand)))
+            self._at_hand.clear()
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
 
 
 class _Errors:
