@@ -136,12 +136,12 @@ class Experiment:
             state.check_open()
             return self._hand_out(state, log, n)
 
-    def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
-        """Report what was measured, all metrics at once or one after the other.
+    def tell(self, assignment: Assignment | int, metrics: Metrics, *, ask: int = 0) -> list[Assignment]:
+        """Report what was measured, all metrics at once or one after the other; ``ask`` as for :meth:`tell_all`.
 
         The same report twice changes nothing; one that contradicts an earlier one is refused.
         """
-        self.tell_all([(assignment, metrics)])
+        return self.tell_all([(assignment, metrics)], ask=ask)
 
     def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]], *, ask: int = 0) -> list[Assignment]:
         """Report on many assignments in one transaction, all or nothing; ``ask`` gives so many new ones in the same."""
