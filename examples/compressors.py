@@ -41,7 +41,7 @@ def compressor(arm: str) -> Callable[[bytes], bytes]:
 
 def material() -> bytes:
     """Give the bytes to compress: the file named by FILE, or the text of this project."""
-    if "FILE" in os.environ:
+    if os.environ.get("FILE"):
         return Path(os.environ["FILE"]).read_bytes()
     root = Path(__file__).parent.parent
     return b"".join(path.read_bytes() for path in sorted(root.glob("src/**/*.py")))
@@ -73,4 +73,6 @@ def main(arm: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     main(sys.argv[1])

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
-from mobai.kernels.seen import NORMAL, UNIT, KnownNoise, Rewards, Seen, estimate_noise, gap_between, model_of, share
+from mobai.kernels.seen import NORMAL, UNIT, Seen, estimate_noise, gap_between, model_of, share
 from mobai.kernels.student import student_cost, student_score
 from mobai.kernels.unit import unit_cost, unit_score
 
@@ -67,19 +65,23 @@ def take_in(
     seen: Seen,
     sd: Matrix,
     asked: Integers,
-    owed: Integers,
+    answered: Integers,
     pulls: Integers,
     sums: Matrix,
     scatter: Matrix,
     open: Truths,
+    waiting: bool,
 ) -> None:
-    """Lay an experiment's tables, arm by objective, out as what was seen; answers owed count as like the others."""
+    """Lay an experiment's tables, arm by objective, out as what was seen; in place.
+
+    With ``waiting``, answers still owed count as if they had come and were like the others.
+    """
     any_open = open.any()
     for m in range(len(seen.leaders)):
         seen.open[m] = open[m] or not any_open
         for i in range(len(asked)):
             count = max(pulls[i, m], 1)
-            seen.counts[m, i] = pulls[i, m] + owed[i]
+            seen.counts[m, i] = pulls[i, m] + (asked[i] - answered[i] if waiting else 0)
             seen.sums[m, i] = sums[i, m]
             seen.means[m, i] = sums[i, m] / count if pulls[i, m] > 0 else -math.inf
             seen.scatter[m, i] = scatter[i, m] * (seen.counts[m, i] / count)
@@ -180,41 +182,9 @@ def fill_scores(kind: int, seen: Seen, pulls: float, scores: Matrix) -> None:
 
 
 @entry
-def weigh(
-    kind: int,
-    rewards: Rewards | KnownNoise,
-    sd: Matrix,
-    asked: Integers,
-    pulls: Integers,
-    sums: Matrix,
-    scatter: Matrix,
-    told: float,
-    leaders: Integers,
-    evidence: Vector,
-) -> None:
-    """Find the leader of every objective, and the evidence of its weakest pair, from an experiment's tables."""
-    seen = blank(rewards, len(leaders), len(asked))
-    none, all_open = np.zeros_like(asked), np.ones(len(leaders), np.bool_)
-    take_in(seen, sd, asked, none, pulls, sums, scatter, all_open)
-    for m in range(len(leaders)):
-        leaders[m], evidence[m] = seen.leaders[m], math.inf
-        for i in range(len(asked)):
-            evidence[m] = min(evidence[m], score_of(kind, seen, m, i, told, -math.inf))
-
-
-@kernel
-def blank(rewards: Rewards | KnownNoise, objectives: int, arms: int) -> Seen:
-    """Make room for what was seen."""
-    return Seen(
-        rewards,
-        np.empty(arms, np.int64),
-        np.empty((objectives, arms)),
-        np.empty((objectives, arms)),
-        np.empty((objectives, arms)),
-        np.empty((objectives, arms)),
-        np.empty((objectives, arms)),
-        np.empty((objectives, arms)),
-        np.empty(objectives, np.int64),
-        np.empty((objectives, arms)),
-        np.empty(objectives, np.int64),
-    )
+def fill_weakest(kind: int, seen: Seen, pulls: float, evidence: Vector) -> None:
+    """Fill in the evidence of every objective, that of its weakest pair."""
+    for m in range(len(evidence)):
+        evidence[m] = math.inf
+        for i in range(seen.pairs.shape[1]):
+            evidence[m] = min(evidence[m], score_of(kind, seen, m, i, pulls, -math.inf))

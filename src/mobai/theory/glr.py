@@ -104,9 +104,8 @@ def pair_statistics(means: FloatArray, pulls: npt.NDArray[np.number], sd: FloatA
 
 def lay_out(problem: Problem, tally: Tally, *, waiting: bool = False) -> Seen:
     """Give what was seen, objective by arm; with ``waiting``, open asks count as if answered as the others were."""
-    seen = _blank(problem)
-    owed = tally.asked - tally.answered if waiting else np.zeros_like(tally.asked)
-    take_in(seen, problem.sd, tally.asked, owed, tally.pulls, tally.sums, tally.scatter, tally.open)
+    seen, t = _blank(problem), tally
+    take_in(seen, problem.sd, t.asked, t.answered, t.pulls, t.sums, t.scatter, t.open, waiting)
     return seen
 
 
@@ -129,20 +128,9 @@ def see(problem: Problem, means: FloatArray, counts: npt.NDArray[np.number], sca
 def _blank(problem: Problem) -> Seen:
     """Make room for what was seen."""
     arms, objectives = problem.shape
-    tables = np.empty((7, objectives, arms))
-    return Seen(
-        rewards=describe(problem),
-        asked=np.empty(arms, np.int64),
-        counts=tables[0],
-        sums=tables[1],
-        means=tables[2],
-        scatter=tables[3],
-        sd=tables[4],
-        spread=tables[5],
-        leaders=np.empty(objectives, np.int64),
-        pairs=tables[6],
-        open=np.empty(objectives, np.int64),
-    )
+    counts, sums, means, scatter, sd, spread, pairs = np.empty((7, objectives, arms))
+    asked, leaders, wanted = np.empty(arms, np.int64), np.empty(objectives, np.int64), np.empty(objectives, np.int64)
+    return Seen(_rewards(problem), asked, counts, sums, means, scatter, sd, spread, leaders, pairs, wanted)
 
 
 _MODELS: dict[type[Family], int] = {
@@ -154,9 +142,9 @@ _MODELS: dict[type[Family], int] = {
 }
 
 
-def describe(problem: Problem) -> Rewards | KnownNoise:
+def _rewards(problem: Problem) -> Rewards | KnownNoise:
     """Describe the objectives to the kernels."""
     models = [_MODELS[type(objective.family)] for objective in problem.objectives]
-    if any(models):
+    if any(model != NORMAL for model in models):
         return Rewards(np.array(models, np.int64), *problem.ranges, problem.eps)
     return KnownNoise(*problem.ranges, problem.eps)

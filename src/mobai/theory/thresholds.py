@@ -25,7 +25,7 @@ from mobai.kernels import evidence as kernels
 from mobai.kernels.seen import Seen
 from mobai.problem import FloatArray, Gaussian, IntArray, Problem, Tally
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.glr import describe
+from mobai.theory.glr import lay_out
 
 
 class Threshold(Protocol):
@@ -65,20 +65,9 @@ def pair_scores(rule: Threshold, seen: Seen, pulls: int) -> FloatArray:
 
 def weakest_pairs(rule: Threshold, problem: Problem, tally: Tally) -> Weighed:
     """Give the leader of every objective, and the evidence of its weakest pair."""
-    found = Weighed(np.empty(problem.shape[1], np.int64), np.empty(problem.shape[1]))
-    kernels.weigh(
-        rule.kind,
-        describe(problem),
-        problem.sd,
-        tally.asked,
-        tally.pulls,
-        tally.sums,
-        tally.scatter,
-        float(tally.told),
-        found.leaders,
-        found.evidence,
-    )
-    return found
+    seen, evidence = lay_out(problem, tally), np.empty(problem.shape[1])
+    kernels.fill_weakest(rule.kind, seen, float(tally.told), evidence)
+    return Weighed(seen.leaders, evidence)
 
 
 class _Penalised:
