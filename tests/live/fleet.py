@@ -1,13 +1,14 @@
 """Processes for the tests of concurrency and faults: run as a script, outside of pytest.
 
 ``fleet.py work STORAGE ROUNDS WORKERS FORK`` lets several processes ask and tell at once; with FORK 1 they are forked,
-and each goes on with the experiment, and so the journal, that its parent had in its hands.
+and each goes on with the experiment, and so the journal, that its parent had in its hands and then lets go of.
 ``fleet.py kill STORAGE TELLS KILLS SEED`` kills a telling process with SIGKILL again and again, at random moments, and
 checks after each time that everything it had acknowledged is there.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -55,10 +56,13 @@ def work_together(storage: str, rounds: int, workers: int, fork: int) -> dict[st
     test = create(storage)
     context: Any = multiprocessing.get_context("fork" if fork else "spawn")
     results = context.Queue()
-    given = test if fork else storage
-    processes = [context.Process(target=work, args=(given, rounds, results)) for _ in range(workers)]
+    given = [test if fork else storage]
+    del test
+    processes = [context.Process(target=work, args=(given[0], rounds, results)) for _ in range(workers)]
     for process in processes:
         process.start()
+    given.clear()
+    gc.collect()
     reports = [results.get() for _ in processes]
     for process in processes:
         process.join()

@@ -4,6 +4,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import mobai
 from mobai import Experiment, InputError, StorageError
 from mobai.live import experiment as module
 from mobai.live import snapshots
-from mobai.live.journal import Event, Journal, MemoryJournal, Snapshot
+from mobai.live.journal import Event, Handle, Journal, MemoryJournal, Snapshot
 from mobai.live.state import State
 from mobai.theory.growth import Roster
 
@@ -221,7 +222,7 @@ def test_snapshots_change_nothing(make_journal: Callable[[], Journal], rule: str
     run(test, 20)
     test.retire_arm("A")
     run(test, 10)
-    kept = make_journal().snapshot("test")
+    kept = make_journal().snapshot(make_journal().find("test"))
     assert kept is not None
     assert kept.seq > 50
     restored = snapshots.restore(kept)
@@ -234,7 +235,7 @@ def test_snapshots_change_nothing(make_journal: Callable[[], Journal], rule: str
     state = State(events[0])
     for event in events[1:]:
         state.apply(event)
-    assert facts(Experiment(make_journal(), "test", state)) == facts(test)
+    assert facts(Experiment(make_journal(), make_journal().find("test"), state)) == facts(test)
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"PK\x03\x04"])
@@ -242,7 +243,7 @@ def test_a_damaged_snapshot_is_ignored(data: bytes) -> None:
     journal = MemoryJournal()
     test = new(journal)
     run(test, 10)
-    journal.save_snapshot("test", Snapshot(5, data))
+    journal.save_snapshot(journal.find("test"), Snapshot(5, data))
     assert facts(Experiment.load(journal, "test")) == facts(test)
     kept = snapshots.take(State(test.history()[0]))
     assert snapshots.restore(kept) is not None
@@ -252,8 +253,8 @@ def test_a_failed_write_leaves_no_trace() -> None:
     class Failing(MemoryJournal):
         fail = False
 
-        def lock(self, name: str) -> Any:
-            inner = super().lock(name)
+        def lock(self, handle: Handle) -> Any:
+            inner = super().lock(handle)
             outer = self
 
             class Once:
@@ -371,7 +372,8 @@ def adversary(change: str, number: int, keep: bool = False) -> tuple[bool, bool]
     for _ in range(250):
         (assignment,) = test.ask()
         test.tell(assignment, {"value": rng.normal(means[assignment.arm])})
-        state = test._refreshed()
+        with test._look() as state:
+            pass
         answer = old if keep and old is not None else state.decisions[0]
         if answer is not None and changed:
             active = [arm for arm, there in zip(state.problem.arms, state.active, strict=True) if there]
@@ -479,3 +481,91 @@ def test_a_journal_that_is_not_one() -> None:
         state.apply(Event(2, "dreamt", 0.0, {}))
     with pytest.raises(StorageError, match="event 7 cannot follow event 1"):
         state.apply(Event(7, "closed", 0.0, {}))
+
+
+@pytest.mark.parametrize("reports", [[5], [(1,)], [(1, {}, 3)], {1: {"click": 1}}, "ab", [None]])
+def test_reports_are_pairs(reports: Any) -> None:
+    test = new()
+    test.ask()
+    with pytest.raises(InputError, match=r"reports must be pairs|there is none with the id"):
+        test.tell_all(reports)
+    assert len(test.history()) == 2
+
+
+def test_threads_take_turns(storage: str) -> None:
+    test = new(storage)
+    rounds = 60
+
+    def tell(_: int) -> None:
+        for _ in range(rounds):
+            (assignment,) = test.ask()
+            test.tell(assignment, measure(*assignment))
+
+    def look(_: int) -> None:
+        for _ in range(rounds):
+            status = test.status()
+            assert status.verdict.pulls + status.pending == status.asked.sum()
+
+    with ThreadPoolExecutor(4) as threads:
+        jobs = [threads.submit(job, n) for job in (tell, look) for n in range(2)]
+        for job in jobs:
+            job.result()
+    assert test.status().verdict.pulls == 2 * rounds
+    assert facts(Experiment.load(storage, "test")) == facts(test)
+    assert test.replay().verdict.pulls == 2 * rounds
+
+
+def test_one_created_anew_is_another_experiment(make_journal: Callable[[], Journal]) -> None:
+    old = new(make_journal())
+    run(old, 5)
+    make_journal().delete("test")
+    with pytest.raises(InputError, match="no experiment 'test'"):
+        old.status()
+    fresh = new(make_journal())
+    run(fresh, 10)
+    for _ in range(2):
+        for use in (old.status, old.ask, old.history):
+            with pytest.raises(StorageError, match="deleted and created anew"):
+                use()
+    assert facts(Experiment.load(make_journal(), "test")) == facts(fresh)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("asked", {"arms": [-1]}),
+        ("asked", {"arms": [True]}),
+        ("asked", {"arms": [99]}),
+        ("asked", {"arms": 1}),
+        ("asked", {}),
+        ("told", {"reports": [[99, {"click": 1}]]}),
+        ("told", {"reports": [[3, {"nothing": 1}]]}),
+        ("told", {"reports": [[3, {}]]}),
+        ("told", {"reports": [[3, None]]}),
+        ("told", {"reports": [[3, [1.0, 2.0]]]}),
+        ("told", {"reports": [[3]]}),
+        ("told", {"reports": [[1, {"click": 1.0}]]}),
+        ("told", {"reports": [[2, {"click": 1.0}]]}),
+        ("dropped", {"ids": [1]}),
+        ("dropped", {"ids": [0]}),
+        ("expired", {"ids": [1]}),
+        ("expired", {"ids": [2]}),
+        ("arm_added", {"arm": "A", "sd": [None, None]}),
+        ("arm_retired", {"arm": "nobody"}),
+        ("exploded", {}),
+    ],
+)
+def test_damaged_events_are_not_taken_in(kind: str, body: dict[str, Any]) -> None:
+    """Assignment 1 is answered, 2 is dropped, 3 is pending."""
+    journal = MemoryJournal()
+    test = new(journal)
+    test.ask(3)
+    test.tell(1, {"click": 1, "latency": 80.0})
+    test.drop(2)
+    handle = journal.find("test")
+    with journal.lock(handle) as log:
+        log.append(Event(5, kind, 0.0, body))
+    for use in (test.status, test.ask, lambda: Experiment.load(journal, "test")):
+        with pytest.raises(StorageError, match=r"event 5 .*(is damaged|does not know)"):
+            use()
+    assert len(journal.read(handle)) == 5

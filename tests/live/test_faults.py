@@ -153,7 +153,7 @@ def test_a_foreign_database(tmp_path: Path) -> None:
 
 def test_a_newer_schema(storage: str) -> None:
     journal = SqlJournal(storage)
-    with journal._engine.begin() as connection:
+    with journal._database.engine.begin() as connection:
         connection.execute(sa.update(schema.version).values(version=99))
     journal.close()
     with pytest.raises(StorageError, match=r"was written by a newer mobai \(schema 99, this one knows 1\)"):
@@ -171,7 +171,7 @@ def test_migrations_run_once_and_in_order(storage: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, add_notes])
     for _ in range(2):
         journal = SqlJournal(storage)
-        with journal._engine.connect() as connection:
+        with journal._database.engine.connect() as connection:
             assert connection.scalar(sa.select(schema.version.c.version)) == 2
             assert "mobai_notes" in sa.inspect(connection).get_table_names()
         assert Experiment.load(journal, "x").verdict().pulls == 1

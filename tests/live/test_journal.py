@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mobai import InputError, StorageError
-from mobai.live.journal import Event, Journal, MemoryJournal
+from mobai.live.journal import Event, Handle, Journal, MemoryJournal
 from mobai.live.sql import SqlJournal
 from mobai.testing import check_journal
 
@@ -16,12 +18,12 @@ def test_conformance(make_journal: Callable[[], Journal]) -> None:
 
 
 class Forgetful(MemoryJournal):
-    def read(self, name: str, after: int = 0) -> Sequence[Event]:
-        return super().read(name, after)[:2]
+    def read(self, handle: Handle, after: int = 0) -> Sequence[Event]:
+        return super().read(handle, after)[:2]
 
 
 class Careless(MemoryJournal):
-    def lock(self, name: str) -> Any:
+    def lock(self, handle: Handle) -> Any:
         journal = self
 
         class Now:
@@ -32,10 +34,10 @@ class Careless(MemoryJournal):
                 pass
 
             def after(self, seq: int) -> Sequence[Event]:
-                return journal.read(name, seq)
+                return journal.read(handle, seq)
 
             def append(self, event: Event) -> None:
-                journal._events[name].append(event)
+                journal._events[handle.name].append(event)
 
         return Now()
 
@@ -56,12 +58,16 @@ def test_other_addresses(url: str) -> None:
         SqlJournal(url)
 
 
-def test_an_experiment_created_anew_is_another_one(storage: str) -> None:
-    one, two = SqlJournal(storage), SqlJournal(storage)
-    one.create("x", Event(1, "created", 0.0, {}))
-    assert len(two.read("x")) == 1
-    one.delete("x")
-    one.create("x", Event(1, "created", 1.0, {}))
-    with pytest.raises(StorageError, match="was deleted and created anew"):
-        two.read("x")
-    assert len(two.read("x")) == 1
+def test_connections_go_back_to_the_pool(tmp_path: Path) -> None:
+    journal = SqlJournal(f"sqlite:///{tmp_path / 'x.db'}")
+    handle = journal.create("x", Event(1, "created", 0.0, {}))
+
+    def read(_: int) -> int:
+        return len(journal.read(handle))
+
+    with ThreadPoolExecutor(12) as threads:
+        assert set(threads.map(read, range(200))) == {1}
+    pool: Any = journal._database.engine.pool
+    assert pool.checkedout() <= 1
+    journal.close()
+    assert (pool.checkedout(), journal.names()) == (0, ["x"])

@@ -80,12 +80,16 @@ class Assignments:
                 self._told[place] = reward
 
     def overdue(self, before: float) -> list[int]:
-        """Give the pending assignments that were handed out before a time."""
+        """Give the pending assignments that were handed out before a time: they are looked for in that order."""
         while self._oldest <= self.count and self._status[self._oldest - 1] != PENDING:
             self._oldest += 1
-        start = self._oldest - 1
-        late = (np.array(self._status[start:]) == PENDING) & (np.array(self._since[start:]) < before)
-        return (np.flatnonzero(late) + self._oldest).tolist()
+        late = []
+        for number in range(self._oldest, self.count + 1):
+            if self._status[number - 1] == PENDING:
+                if self._since[number - 1] >= before:
+                    break
+                late.append(number)
+        return late
 
     def arrays(self) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
         """Give everything as arrays."""
@@ -97,7 +101,15 @@ class Assignments:
         }
 
     def restore(self, arrays: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> None:
-        """Take over what :meth:`arrays` gave."""
-        self._arms, self._status = array("i", arrays["arms"].tobytes()), array("b", arrays["status"].tobytes())
-        self._since, self._told = array("d", arrays["since"].tobytes()), array("d", arrays["told"].tobytes())
+        """Take over what :meth:`arrays` gave; ValueError if it cannot have."""
+        count = len(arrays["arms"])
+        for name, kind, shape in (
+            ("arms", "i", (count,)),
+            ("status", "b", (count,)),
+            ("since", "d", (count,)),
+            ("told", "d", (count, self._objectives)),
+        ):
+            if arrays[name].dtype != np.dtype(kind) or arrays[name].shape != shape:
+                raise ValueError(f"{name}: not {shape} of type {kind}")
+            setattr(self, f"_{name}", array(kind, arrays[name].tobytes()))
         self.pending = self._status.count(PENDING)

@@ -7,6 +7,7 @@ state of the events it has seen and reads only newer ones, so a call costs the s
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,12 +18,12 @@ import numpy.typing as npt
 
 from mobai.errors import InputError, StorageError
 from mobai.live import snapshots
-from mobai.live.assignments import ANSWERED, DROPPED, STATUS_NAMES, Assignment
-from mobai.live.journal import Event, Journal, Log
+from mobai.live.assignments import ANSWERED, DROPPED, Assignment
+from mobai.live.journal import Event, Handle, Journal, Log
 from mobai.live.reports import Metrics, body_of, number_of, only_new
 from mobai.live.settings import Settings, new_settings, to_body
 from mobai.live.state import State
-from mobai.live.status import Status, describe, verdict_of
+from mobai.live.status import Status, describe, records_of, verdict_of
 from mobai.live.storage import open_journal
 from mobai.policy import Verdict
 from mobai.problem import Objective, Problem
@@ -47,10 +48,12 @@ class Experiment:
     >>> mobai.delete("memory:", "ads")
     """
 
-    def __init__(self, journal: Journal, name: str, state: State | None = None) -> None:
-        self._journal, self.name = journal, name
+    def __init__(self, journal: Journal, handle: Handle, state: State | None = None) -> None:
+        self._journal, self._handle = journal, handle
         self._state = state
         self._saved = 0
+        # Threads may share an experiment: they take turns.
+        self._turn = threading.RLock()
 
     @classmethod
     def create(
@@ -107,26 +110,32 @@ class Experiment:
         first = Event(1, "created", time.time(), to_body(settings))
         state = State(first)
         journal = open_journal(storage)
-        journal.create(name, first)
-        return cls(journal, name, state)
+        return cls(journal, journal.create(name, first), state)
 
     @classmethod
     def load(cls, storage: str | Path | Journal, name: str) -> Experiment:
         """Take an experiment up again, in this or another process."""
         journal = open_journal(storage)
-        experiment = cls(journal, name)
-        experiment._catch_up(journal.read(name, experiment._known().seq))
-        return experiment
+        experiment = cls(journal, journal.find(name))
+        with experiment._look():
+            return experiment
+
+    @property
+    def name(self) -> str:
+        """What it is called in its storage."""
+        return self._handle.name
 
     @property
     def settings(self) -> Settings:
         """What it was set up with: delta, rule, seed and the rest."""
-        return self._refreshed().settings
+        with self._look() as state:
+            return state.settings
 
     @property
     def problem(self) -> Problem:
         """The arms (with retired ones), objectives and known noise."""
-        return self._refreshed().problem
+        with self._look() as state:
+            return state.problem
 
     def ask(self, n: int = 1) -> list[Assignment]:
         """Give the next assignments. Pending ones are counted, so many askers do not pile onto one arm."""
@@ -136,15 +145,18 @@ class Experiment:
             state.check_open()
             return self._hand_out(state, log, n)
 
-    def tell(self, assignment: Assignment | int, metrics: Metrics, *, ask: int = 0) -> list[Assignment]:
-        """Report what was measured, all metrics at once or one after the other; ``ask`` as for :meth:`tell_all`.
+    def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
+        """Report what was measured, all metrics at once or one after the other.
 
         The same report twice changes nothing; one that contradicts an earlier one is refused.
         """
-        return self.tell_all([(assignment, metrics)], ask=ask)
+        self.tell_all([(assignment, metrics)])
 
     def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]], *, ask: int = 0) -> list[Assignment]:
-        """Report on many assignments in one transaction, all or nothing; ``ask`` gives so many new ones in the same."""
+        """Report on many assignments in one transaction, all or nothing; ``ask`` gives so many new ones in the same.
+
+        Who tries again because no answer came gets other assignments then, and the first ones stay pending.
+        """
         if not isinstance(reports, Iterable):
             raise InputError(f"reports must be pairs of an assignment and its metrics, not {reports!r}")
         given = list(reports)
@@ -152,17 +164,17 @@ class Experiment:
             raise InputError(f"ask must be a whole number, 0 or more, not {ask!r}")
         with self._change() as (state, log):
             state.check_open()
-            fresh = only_new(state, given)
+            fresh = only_new(state.problem, state.assignments, given)
             if fresh:
-                event = self._write(state, log, "told", body_of(state, fresh))
-                state.tell(event.at, fresh)
+                event = self._write(state, log, "told", body_of(state.problem, fresh))
+                state.tell(event, fresh)
             return self._hand_out(state, log, ask) if ask else []
 
     def drop(self, assignment: Assignment | int) -> None:
         """Say that an assignment will never be answered."""
         with self._change() as (state, log):
             state.check_open()
-            number = number_of(state, assignment)
+            number = number_of(state.problem, state.assignments, assignment)
             status = state.assignments.status(number)
             if status == ANSWERED:
                 raise InputError(f"assignment {number} has been answered and cannot be dropped")
@@ -198,38 +210,28 @@ class Experiment:
 
     def verdict(self) -> Verdict:
         """Say what is decided at the experiment's delta."""
-        return verdict_of(self._refreshed())
+        with self._look() as state:
+            return verdict_of(state)
 
     def status(self) -> Status:
         """Say where the experiment stands: verdict, evidence, counts, means and intervals."""
-        return describe(self.name, self._refreshed())
+        with self._look() as state:
+            return describe(self.name, state)
 
     def history(self) -> Sequence[Event]:
         """Give every event from the beginning."""
-        return self._journal.read(self.name)
+        return self._journal.read(self._handle)
 
     def records(self) -> list[dict[str, Any]]:
         """Give every assignment with what was told of it, as plain rows; None where nothing was."""
-        state = self._refreshed()
-        names, found = state.problem.objective_names, []
-        for number in range(1, state.assignments.count + 1):
-            told = state.assignments.rewards(number)
-            row = {
-                "id": number,
-                "arm": state.problem.arms[state.assignments.arm(number)],
-                "status": STATUS_NAMES[state.assignments.status(number)],
-                "asked_at": state.assignments.since(number),
-            }
-            values = zip(names, told, strict=True)
-            found.append(row | {name: None if math.isnan(value) else value for name, value in values})
-        return found
+        with self._look() as state:
+            return records_of(state)
 
     def replay(self) -> Status:
         """Fold the whole journal again, making every choice anew, and compare; StorageError if one differs."""
-        first, *rest = self._journal.read(self.name)
+        first, *rest = self.history()
         state = State(first, verify=True)
-        for event in rest:
-            state.apply(event)
+        state.apply_all(rest)
         return describe(self.name, state)
 
     def _hand_out(self, state: State, log: Log, n: int) -> list[Assignment]:
@@ -237,22 +239,17 @@ class Experiment:
         self._expire(state, log)
         first = state.assignments.count + 1
         arms = [state.choose(first + k) for k in range(n)]
-        event = self._write(state, log, "asked", {"arms": arms})
-        for arm in arms:
-            state.assignments.add(arm, event.at)
+        state.hand_out(self._write(state, log, "asked", {"arms": arms}))
         return [Assignment(first + k, state.problem.arms[arm]) for k, arm in enumerate(arms)]
 
     def _write(self, state: State, log: Log, kind: str, body: dict[str, Any]) -> Event:
         """Put the next event into the journal; taking it in is left to the caller."""
         event = Event(state.seq + 1, kind, time.time(), body)
         log.append(event)
-        state.seq = event.seq
         return event
 
     def _add(self, state: State, log: Log, kind: str, body: dict[str, Any]) -> None:
-        event = Event(state.seq + 1, kind, time.time(), body)
-        log.append(event)
-        state.apply(event)
+        state.apply(self._write(state, log, kind, body))
 
     def _expire(self, state: State, log: Log) -> None:
         if state.settings.expire_after is not None:
@@ -263,50 +260,47 @@ class Experiment:
     @contextmanager
     def _change(self) -> Iterator[tuple[State, Log]]:
         """Lock the experiment, catch up with others, and forget the state if anything goes wrong."""
-        state, before = self._known(), -1
-        try:
-            with self._journal.lock(self.name) as log:
-                self._catch_up(log.after(state.seq))
-                before = state.seq
-                yield state, log
-        except InputError:
-            # Refused before anything was changed: the state is still that of the journal.
-            self._state = state if state.seq == before else None
-            raise
-        except BaseException:
-            self._state = None
-            raise
-        self._keep_snapshot(state)
+        with self._turn:
+            state, before = self._known(), -1
+            try:
+                with self._journal.lock(self._handle) as log:
+                    state.apply_all(log.after(state.seq))
+                    before = state.seq
+                    yield state, log
+            except InputError:
+                # Refused before anything was changed: the state is still that of the journal.
+                self._state = state if state.seq == before else None
+                raise
+            except BaseException:
+                self._state = None
+                raise
+            self._keep_snapshot(state)
+
+    @contextmanager
+    def _look(self) -> Iterator[State]:
+        """Catch up with others, and give the state to read; forget it if that goes wrong."""
+        with self._turn:
+            state = self._known()
+            try:
+                state.apply_all(self._journal.read(self._handle, state.seq))
+            except BaseException:
+                self._state = None
+                raise
+            yield state
 
     def _known(self) -> State:
         """Give the state as far as this process knows it, at first from a snapshot."""
         if self._state is None:
-            kept = self._journal.snapshot(self.name)
+            kept = self._journal.snapshot(self._handle)
             state = None if kept is None else snapshots.restore(kept)
             self._saved = 0 if kept is None else kept.seq
-            if state is None:
-                first = self._journal.read(self.name)[0]
-                state = State(first)
-            self._state = state
+            self._state = State(self._journal.read(self._handle)[0]) if state is None else state
         return self._state
-
-    def _refreshed(self) -> State:
-        self._catch_up(self._journal.read(self.name, self._known().seq))
-        return self._known()
-
-    def _catch_up(self, events: Sequence[Event]) -> None:
-        state = self._known()
-        try:
-            for event in events:
-                state.apply(event)
-        except BaseException:
-            self._state = None
-            raise
 
     def _keep_snapshot(self, state: State) -> None:
         """Save a snapshot once the journal has grown by a tenth: loading reads little, and saving costs little."""
         if state.seq - self._saved >= max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, state.seq // 10):
             with suppress(StorageError):
                 # What was asked or told is safe already; without a snapshot, loading only takes longer.
-                self._journal.save_snapshot(self.name, snapshots.take(state))
+                self._journal.save_snapshot(self._handle, snapshots.take(state))
             self._saved = state.seq

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -26,6 +26,13 @@ class Snapshot(NamedTuple):
     data: bytes
 
 
+class Handle(NamedTuple):
+    """Which experiment: its name, and a number that no other one in the storage has or had."""
+
+    name: str
+    number: int
+
+
 class Log(Protocol):
     """One experiment's events, locked against other writers; what is appended is durable when the lock is released."""
 
@@ -39,29 +46,36 @@ class Log(Protocol):
 
 
 class Journal(Protocol):
-    """Where experiments are kept."""
+    """Where experiments are kept.
 
-    def create(self, name: str, event: Event) -> None:
+    A handle is refused once its experiment is gone (InputError), also if another one has its name (StorageError).
+    """
+
+    def create(self, name: str, event: Event) -> Handle:
         """Begin an experiment with its first event; InputError if there is one of that name."""
+        ...
+
+    def find(self, name: str) -> Handle:
+        """Look an experiment up; InputError if there is none."""
         ...
 
     def names(self) -> list[str]:
         """Give the names of all experiments, in the order of their creation."""
         ...
 
-    def lock(self, name: str) -> AbstractContextManager[Log]:
+    def lock(self, handle: Handle) -> AbstractContextManager[Log]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         ...
 
-    def read(self, name: str, after: int = 0) -> Sequence[Event]:
+    def read(self, handle: Handle, after: int = 0) -> Sequence[Event]:
         """Give the events after one, without locking."""
         ...
 
-    def snapshot(self, name: str) -> Snapshot | None:
+    def snapshot(self, handle: Handle) -> Snapshot | None:
         """Give the latest snapshot, if there is any."""
         ...
 
-    def save_snapshot(self, name: str, snapshot: Snapshot) -> None:
+    def save_snapshot(self, handle: Handle, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the last one."""
         ...
 
@@ -72,6 +86,14 @@ class Journal(Protocol):
     def close(self) -> None:
         """Let go of files and connections."""
         ...
+
+
+def check_handle(handle: Handle, number: int | None, names: Callable[[], Sequence[str]]) -> None:
+    """Refuse a handle whose experiment is gone, given the number of the one that has its name now."""
+    if number is None:
+        raise no_such(handle.name, names())
+    if number != handle.number:
+        raise StorageError(f"the experiment {handle.name!r} was deleted and created anew; load it again")
 
 
 def no_such(name: str, names: Sequence[str]) -> InputError:
@@ -91,56 +113,66 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self._events: dict[str, list[Event]] = {}
+        self._numbers: dict[str, int] = {}
+        self._created = 0
         self._snapshots: dict[str, Snapshot] = {}
         self._lock = threading.RLock()
 
-    def create(self, name: str, event: Event) -> None:
+    def create(self, name: str, event: Event) -> Handle:
         """Begin an experiment with its first event; InputError if there is one of that name."""
         with self._lock:
             if name in self._events:
                 raise InputError(f"name: there is an experiment {name!r} already")
             check_next(event, 0)
-            self._events[name] = [event]
+            self._created += 1
+            self._events[name], self._numbers[name] = [event], self._created
+            return self.find(name)
+
+    def find(self, name: str) -> Handle:
+        """Look an experiment up; InputError if there is none."""
+        if name not in self._numbers:
+            raise no_such(name, self.names())
+        return Handle(name, self._numbers[name])
 
     def names(self) -> list[str]:
         """Give the names of all experiments, in the order of their creation."""
         return list(self._events)
 
     @contextmanager
-    def lock(self, name: str) -> Iterator[Log]:
+    def lock(self, handle: Handle) -> Iterator[Log]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         with self._lock:
-            log = _MemoryLog(self._of(name))
+            log = _MemoryLog(self._of(handle))
             yield log
-            self._of(name).extend(log.fresh)
+            self._of(handle).extend(log.fresh)
 
-    def read(self, name: str, after: int = 0) -> Sequence[Event]:
+    def read(self, handle: Handle, after: int = 0) -> Sequence[Event]:
         """Give the events after one, without locking."""
-        return self._of(name)[after:]
+        return self._of(handle)[after:]
 
-    def snapshot(self, name: str) -> Snapshot | None:
+    def snapshot(self, handle: Handle) -> Snapshot | None:
         """Give the latest snapshot, if there is any."""
-        return self._snapshots.get(name)
+        self._of(handle)
+        return self._snapshots.get(handle.name)
 
-    def save_snapshot(self, name: str, snapshot: Snapshot) -> None:
+    def save_snapshot(self, handle: Handle, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the last one."""
-        self._of(name)
-        self._snapshots[name] = snapshot
+        self._of(handle)
+        self._snapshots[handle.name] = snapshot
 
     def delete(self, name: str) -> None:
         """Remove an experiment with all its events."""
         with self._lock:
-            self._of(name)
-            del self._events[name]
+            self.find(name)
+            del self._events[name], self._numbers[name]
             self._snapshots.pop(name, None)
 
     def close(self) -> None:
         """Nothing is open."""
 
-    def _of(self, name: str) -> list[Event]:
-        if name not in self._events:
-            raise no_such(name, self.names())
-        return self._events[name]
+    def _of(self, handle: Handle) -> list[Event]:
+        check_handle(handle, self._numbers.get(handle.name), self.names)
+        return self._events[handle.name]
 
 
 class _MemoryLog:

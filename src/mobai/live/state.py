@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mobai.errors import InputError, StorageError
 from mobai.lab.seeds import Places
-from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, Assignments
+from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.journal import Event
+from mobai.live.reports import Report, body_of, only_new
 from mobai.live.settings import Settings, from_body
 from mobai.problem import FloatArray, IntArray, Problem, Tally
 from mobai.theory.growth import Roster, weigh
@@ -22,10 +23,6 @@ class Decision(NamedTuple):
     arm: int
     pull: int
     at: float
-
-
-# The number of an assignment, and one reward per objective: NaN for what is missing, or was told before.
-Report = tuple[int, list[float]]
 
 
 class State:
@@ -68,7 +65,7 @@ class State:
         """Take the next event in."""
         if event.seq != self.seq + 1:
             raise StorageError(f"event {event.seq} cannot follow event {self.seq}")
-        handlers: dict[str, Callable[[float, Mapping[str, Any]], None]] = {
+        handlers: dict[str, Callable[[Event], None]] = {
             "asked": self._asked,
             "told": self._told,
             "dropped": self._dropped,
@@ -79,8 +76,16 @@ class State:
         }
         if event.kind not in handlers:
             raise StorageError(f"event {event.seq} is {event.kind!r}, which this mobai does not know")
-        handlers[event.kind](event.at, event.body)
+        try:
+            handlers[event.kind](event)
+        except (LookupError, TypeError, ValueError) as error:
+            raise StorageError(f"event {event.seq} ({event.kind}) is damaged: {error}") from error
         self.seq = event.seq
+
+    def apply_all(self, events: Iterable[Event]) -> None:
+        """Take the next events in."""
+        for event in events:
+            self.apply(event)
 
     def choose(self, number: int) -> int:
         """Let the rule choose for the assignment of this number, and count it as handed out."""
@@ -90,15 +95,22 @@ class State:
         self.tally.ask(chosen)
         return chosen
 
-    def tell(self, at: float, reports: Iterable[Report]) -> None:
-        """Take new rewards in, and look at the evidence after every report."""
+    def hand_out(self, event: Event) -> None:
+        """Add the assignments of an ask whose arms were chosen here."""
+        for arm in event.body["arms"]:
+            self.assignments.add(arm, event.at)
+        self.seq = event.seq
+
+    def tell(self, event: Event, reports: Iterable[Report]) -> None:
+        """Take an event's reports in, and look at the evidence after every one."""
         for number, rewards in reports:
             arm, status = self.assignments.arm(number), self.assignments.status(number)
             if status == EXPIRED:
                 self.tally.ask(arm)
             self.assignments.answer(number, rewards)
             self.tally.tell(arm, self.problem.orient(rewards), first=status != ANSWERED)
-            self._look(at)
+            self._look(event.at)
+        self.seq = event.seq
 
     @property
     def memory(self) -> tuple[Any, ...]:
@@ -121,8 +133,8 @@ class State:
         self._part = Problem(names, self.problem.objectives, self.problem.sd[self._rows])
         self._memory = self.settings.rule.init(self._part)
 
-    def _asked(self, at: float, body: Mapping[str, Any]) -> None:
-        for arm in body["arms"]:
+    def _asked(self, event: Event) -> None:
+        for arm in map(self.problem.arm_index, event.body["arms"]):
             number = self.assignments.count + 1
             if self._verify or self.memory:
                 chosen = self.choose(number)
@@ -130,45 +142,54 @@ class State:
                     raise StorageError(f"assignment {number} was arm {arm} in the journal and is arm {chosen} now")
             else:
                 self.tally.ask(arm)
-            self.assignments.add(arm, at)
+            self.assignments.add(arm, event.at)
 
-    def _told(self, at: float, body: Mapping[str, Any]) -> None:
-        check = self.assignments.check
-        self.tell(at, [(check(number), self.problem.check_rewards(metrics)) for number, metrics in body["reports"]])
+    def _told(self, event: Event) -> None:
+        reports = only_new(self.problem, self.assignments, event.body["reports"])
+        if body_of(self.problem, reports) != event.body:
+            raise InputError("it reports what was told before, or nothing")
+        self.tell(event, reports)
 
-    def _dropped(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        for number in map(self.assignments.check, body["ids"]):
+    def _dropped(self, event: Event) -> None:
+        for number in map(self.assignments.check, event.body["ids"]):
+            self._expect(number, PENDING, EXPIRED)
             if self.assignments.status(number) == PENDING:
                 self.tally.drop(self.assignments.arm(number))
             self.assignments.mark(number, DROPPED)
 
-    def _expired(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        for number in map(self.assignments.check, body["ids"]):
+    def _expired(self, event: Event) -> None:
+        for number in map(self.assignments.check, event.body["ids"]):
+            self._expect(number, PENDING)
             self.tally.drop(self.assignments.arm(number))
             self.assignments.mark(number, EXPIRED)
 
-    def _arm_added(self, at: float, body: Mapping[str, Any]) -> None:
-        row = [np.nan if value is None else value for value in body["sd"]]
-        self.settings = self.settings.with_arm(body["arm"], row)
+    def _expect(self, number: int, *statuses: int) -> None:
+        status = self.assignments.status(number)
+        if status not in statuses:
+            raise InputError(f"assignment {number} is {STATUS_NAMES[status]}")
+
+    def _arm_added(self, event: Event) -> None:
+        row = [np.nan if value is None else value for value in event.body["sd"]]
+        self.settings = self.settings.with_arm(event.body["arm"], row)
         self.tally.add_arm()
         self.active = np.append(self.active, True)
         self._enrol()
         # What was decided is true of the arms there were; the newcomer opens every objective again.
         for m in range(len(self.decisions)):
             self._open_again(m)
-        self._look(at)
+        self._look(event.at)
 
-    def _arm_retired(self, at: float, body: Mapping[str, Any]) -> None:
-        arm = self.problem.arms.index(body["arm"])
+    def _arm_retired(self, event: Event) -> None:
+        arm = self.problem.arms.index(event.body["arm"])
         self.active[arm] = False
         self._enrol()
         for m, decision in enumerate(self.decisions):
             if decision is not None and decision.arm == arm:
                 self._open_again(m)
-        self._look(at)
+        self._look(event.at)
 
-    def _closed(self, at: float, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        self.closed_at = at
+    def _closed(self, event: Event) -> None:
+        self.closed_at = event.at
 
     def _open_again(self, m: int) -> None:
         """Put what was decided on an objective, if anything was, among what is past."""

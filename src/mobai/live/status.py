@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mobai.live.assignments import DROPPED, EXPIRED
+from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES
 from mobai.live.state import State
 from mobai.policy import Verdict
 from mobai.problem import FloatArray, IntArray, Problem
@@ -113,3 +115,18 @@ def describe(name: str, state: State) -> Status:
         closed_at=state.closed_at,
         past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in state.past),
     )
+
+
+def records_of(state: State) -> list[dict[str, Any]]:
+    """Give every assignment with what was told of it, as plain rows; None where nothing was."""
+    names, found = state.problem.objective_names, []
+    for number in range(1, state.assignments.count + 1):
+        row = {
+            "id": number,
+            "arm": state.problem.arms[state.assignments.arm(number)],
+            "status": STATUS_NAMES[state.assignments.status(number)],
+            "asked_at": state.assignments.since(number),
+        }
+        told = zip(names, state.assignments.rewards(number), strict=True)
+        found.append(row | {name: None if math.isnan(value) else value for name, value in told})
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mobai.errors import InputError, StorageError
-from mobai.live.journal import Event, Journal, Snapshot
+from mobai.live.journal import Event, Handle, Journal, Snapshot
 
 
 def check_journal(make: Callable[[], Journal]) -> None:
@@ -13,16 +13,16 @@ def check_journal(make: Callable[[], Journal]) -> None:
 
     ``make`` opens the same, at first empty, storage each time it is called. Events come back as they were appended, in
     order; what is appended in a block that raises is gone; numbers are never skipped or used twice; names are kept
-    apart; snapshots are replaced; what is deleted is gone.
+    apart; snapshots are replaced; what is deleted is gone, and its handle reaches no other experiment.
     """
     journal = make()
     assert journal.names() == [], "a new storage must have no experiments"
-    _keeps_events(journal, make)
-    _undoes_what_fails(journal)
-    _refuses_gaps(journal)
-    _keeps_names_apart(journal)
-    _keeps_snapshots(journal, make)
-    _forgets_what_is_deleted(journal)
+    one = _keeps_events(journal, make)
+    _undoes_what_fails(journal, one)
+    _refuses_gaps(journal, one)
+    two = _keeps_names_apart(journal, one)
+    _keeps_snapshots(journal, make, one, two)
+    _forgets_what_is_deleted(journal, one)
     journal.close()
 
 
@@ -38,62 +38,73 @@ def _raises(kind: type[Exception], action: Callable[[], object]) -> bool:
     return False
 
 
-def _append(journal: Journal, name: str, *events: Event) -> None:
-    with journal.lock(name) as log:
+def _append(journal: Journal, handle: Handle, *events: Event) -> None:
+    with journal.lock(handle) as log:
         for event in events:
             log.append(event)
 
 
-def _keeps_events(journal: Journal, make: Callable[[], Journal]) -> None:
+def _keeps_events(journal: Journal, make: Callable[[], Journal]) -> Handle:
     first, second = _event(1, text="é \u2028 \x07", number=0.1 + 0.2, nothing=None), _event(2, list=[1, [2.5e-308, 3]])
-    journal.create("one", first)
-    _append(journal, "one", second, _event(3))
-    assert list(journal.read("one")) == [first, second, _event(3)], "events must come back as they were appended"
-    assert list(journal.read("one", 2)) == [_event(3)], "read must leave out events up to the one named"
-    with journal.lock("one") as log:
+    one, other = journal.create("one", first), make()
+    assert journal.find("one") == one == other.find("one"), "find must give the handle that create gave"
+    _append(journal, one, second, _event(3))
+    assert list(journal.read(one)) == [first, second, _event(3)], "events must come back as they were appended"
+    assert list(journal.read(one, 2)) == [_event(3)], "read must leave out events up to the one named"
+    with journal.lock(one) as log:
         assert list(log.after(1)) == [second, _event(3)], "a lock must see what was appended before"
         log.append(_event(4))
         assert list(log.after(3)) == [_event(4)], "a lock must see what was appended in it"
-    assert list(make().read("one", 3)) == [_event(4)], "another opening must see what was appended"
+    assert list(other.read(one, 3)) == [_event(4)], "another opening must see what was appended"
+    return one
 
 
-def _undoes_what_fails(journal: Journal) -> None:
+def _undoes_what_fails(journal: Journal, one: Handle) -> None:
     def fail() -> None:
-        with journal.lock("one") as log:
+        with journal.lock(one) as log:
             log.append(_event(5))
             raise LookupError
 
     assert _raises(LookupError, fail), "an exception must pass through a lock"
-    assert len(journal.read("one")) == 4, "what was appended in a block that raised must be gone"
-    _append(journal, "one", _event(5))
+    assert len(journal.read(one)) == 4, "what was appended in a block that raised must be gone"
+    _append(journal, one, _event(5))
 
 
-def _refuses_gaps(journal: Journal) -> None:
-    assert _raises(StorageError, lambda: _append(journal, "one", _event(5))), "a number must not be used twice"
-    assert _raises(StorageError, lambda: _append(journal, "one", _event(9))), "a number must not be skipped"
-    assert len(journal.read("one")) == 5, "a refused event must change nothing"
+def _refuses_gaps(journal: Journal, one: Handle) -> None:
+    assert _raises(StorageError, lambda: _append(journal, one, _event(5))), "a number must not be used twice"
+    assert _raises(StorageError, lambda: _append(journal, one, _event(9))), "a number must not be skipped"
+    assert len(journal.read(one)) == 5, "a refused event must change nothing"
 
 
-def _keeps_names_apart(journal: Journal) -> None:
-    journal.create("two", _event(1, other=True))
+def _keeps_names_apart(journal: Journal, one: Handle) -> Handle:
+    two = journal.create("two", _event(1, other=True))
     assert _raises(InputError, lambda: journal.create("one", _event(1))), "a name must not be used twice"
     assert journal.names() == ["one", "two"], "names must come in the order of creation"
-    assert len(journal.read("two")) == 1, "experiments must not mix"
-    for action in (lambda: journal.read("no"), lambda: journal.delete("no"), lambda: _append(journal, "no", _event(2))):
+    assert (len(journal.read(one)), len(journal.read(two))) == (5, 1), "experiments must not mix"
+    for action in (lambda: journal.find("no"), lambda: journal.delete("no")):
         assert _raises(InputError, action), "a name that is not there must be refused"
+    return two
 
 
-def _keeps_snapshots(journal: Journal, make: Callable[[], Journal]) -> None:
-    assert journal.snapshot("one") is None, "there must be no snapshot at first"
+def _keeps_snapshots(journal: Journal, make: Callable[[], Journal], one: Handle, two: Handle) -> None:
+    assert journal.snapshot(one) is None, "there must be no snapshot at first"
     for snapshot in (Snapshot(3, b"\x00old"), Snapshot(5, b"new\xff")):
-        journal.save_snapshot("one", snapshot)
-    assert make().snapshot("one") == Snapshot(5, b"new\xff"), "the last snapshot must replace earlier ones"
-    assert journal.snapshot("two") is None, "snapshots must not mix"
+        journal.save_snapshot(one, snapshot)
+    assert make().snapshot(one) == Snapshot(5, b"new\xff"), "the last snapshot must replace earlier ones"
+    assert journal.snapshot(two) is None, "snapshots must not mix"
 
 
-def _forgets_what_is_deleted(journal: Journal) -> None:
+def _forgets_what_is_deleted(journal: Journal, one: Handle) -> None:
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: journal.read(one),
+        lambda: journal.snapshot(one),
+        lambda: journal.save_snapshot(one, Snapshot(5, b"")),
+        lambda: _append(journal, one, _event(6)),
+    )
     journal.delete("one")
     assert journal.names() == ["two"], "a deleted experiment must be gone"
-    assert _raises(InputError, lambda: journal.read("one")), "a deleted experiment cannot be read"
-    journal.create("one", _event(1))
-    assert journal.snapshot("one") is None, "a deleted experiment's snapshot must be gone"
+    assert all(_raises(InputError, use) for use in uses), "the handle of a deleted experiment must be refused"
+    new = journal.create("one", _event(1))
+    assert all(_raises(StorageError, use) for use in uses), "a handle must not reach another experiment of its name"
+    assert journal.snapshot(new) is None, "a deleted experiment's snapshot must be gone"
+    assert len(journal.read(new)) == 1, "a deleted experiment's events must be gone"

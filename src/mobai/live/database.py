@@ -1,0 +1,165 @@
+"""An SQL database: its connections, its transactions, and its complaints in plain words.
+
+SQLite runs in WAL mode with full synchronisation and takes its write lock at the start (``BEGIN IMMEDIATE``), so
+writers wait for each other instead of failing.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from mobai.errors import InputError, StorageError
+
+_SECONDS_TO_WAIT = 60.0
+
+
+class Database:
+    """A database that SQLAlchemy can reach."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+        self.sqlite = self.engine.dialect.name == "sqlite"
+        self.errors = _Errors(self.engine)
+        self._at_hand: deque[sa.PoolProxiedConnection] = deque()
+        # Whoever forgets to close it still leaves no connection behind.
+        weakref.finalize(self, _let_go, self.engine, self._at_hand)
+        _OPEN.add(self)
+
+    @contextmanager
+    def driver(self, mode: str) -> Iterator[Any]:
+        """Open a transaction on the driver's own connection: the calls that are made all the time go this way.
+
+        On SQLite one connection stays at hand: to the pool and back takes longer than a statement. Others may be cut
+        off before they are needed again, which the pool finds out.
+        """
+        pooled = self._connect()
+        driver: Any = pooled.driver_connection
+        try:
+            if self.sqlite:
+                driver.execute(f"BEGIN {mode}")
+            yield driver
+            driver.commit()
+        except BaseException:
+            self._undo(pooled)
+            raise
+        if self.sqlite and not self._at_hand:
+            self._at_hand.append(pooled)
+        else:
+            pooled.close()
+
+    @contextmanager
+    def connection(self, mode: str) -> Iterator[sa.Connection]:
+        """Open a transaction of SQLAlchemy's."""
+        with self.engine.connect().execution_options(begin=mode) as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        """Close every connection that is not in use."""
+        _let_go(self.engine, self._at_hand)
+
+    def _connect(self) -> sa.PoolProxiedConnection:
+        try:
+            return self._at_hand.pop()
+        except IndexError:
+            return self.engine.raw_connection()
+
+    def _undo(self, pooled: sa.PoolProxiedConnection) -> None:
+        """Roll back, and throw the connection away if even that fails: what went wrong before is what counts."""
+        try:
+            pooled.rollback()
+        except self.engine.dialect.loaded_dbapi.Error:
+            pooled.invalidate()
+        pooled.close()
+
+
+class _Errors:
+    """Turns the database's complaints into one line that names the storage."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._complaints = (SQLAlchemyError, engine.dialect.loaded_dbapi.Error)
+        self._shown = engine.url.render_as_string(hide_password=True)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self._complaints):
+            raise StorageError(f"{self._shown}: {_plainly(error)}") from error
+
+
+def _let_go(engine: sa.Engine, at_hand: deque[sa.PoolProxiedConnection]) -> None:
+    while at_hand:
+        at_hand.pop().close()
+    engine.dispose()
+
+
+# A forked process must not inherit connections: it would share PostgreSQL's with its parent, and SQLite would take the
+# parent's locks for its own. So all that are not in use are closed before a fork, and opened anew when needed.
+_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    for database in list(_OPEN):
+        database.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_close_all)
+
+
+def _engine(url: str) -> sa.Engine:
+    try:
+        parsed = sa.make_url(url)
+    except SQLAlchemyError:
+        raise InputError(f"storage: {url!r} is no address such as sqlite:///ads.db or postgresql://host/name") from None
+    if parsed.get_backend_name() == "postgresql":
+        return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        raise InputError(f"storage must be sqlite:///FILE, postgresql://... or memory:, not {url!r}")
+    engine = sa.create_engine(parsed, connect_args={"timeout": _SECONDS_TO_WAIT})
+    sa.event.listen(engine, "connect", _set_up_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, record: Any) -> None:  # noqa: ARG001
+    """Leave transactions to us, and make each of them durable."""
+    connection.isolation_level = None
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    # A log that is begun again soon is overwritten, which takes half as long to synchronise as letting it grow.
+    connection.execute("PRAGMA wal_autocheckpoint = 100")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get('begin', 'IMMEDIATE')}")
+
+
+_PLAIN = {
+    "readonly database": "is read-only",
+    "unable to open": "cannot be opened: is its folder there, and may it be written?",
+    "disk is full": "the disk is full; nothing was changed",
+    "disk i/o error": "cannot be written (disk error, or no space left); nothing was changed",
+    "not a database": "is not a database of mobai",
+    "malformed": "is damaged; what can be saved, `sqlite3 FILE .recover` saves",
+    "is locked": f"was locked by somebody else for {_SECONDS_TO_WAIT:g} seconds",
+}
+
+
+def _plainly(error: Exception) -> str:
+    """Give the cause in words where we know them, else the first line of the driver's message."""
+    message = str(getattr(error, "orig", None) or error)
+    for sign, words in _PLAIN.items():
+        if sign in message.lower():
+            return words
+    return message.strip().splitlines()[0]
