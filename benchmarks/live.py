@@ -128,8 +128,10 @@ class _fast:
         self._journal: Any = test._journal
 
     def __enter__(self) -> None:
+        # The connection that stays at hand is the one that is used all the time.
         with self._journal._database.driver("DEFERRED") as driver:
-            driver.execute("PRAGMA synchronous = OFF")
+            pass
+        driver.execute("PRAGMA synchronous = OFF")
 
     def __exit__(self, *error: object) -> None:
         self._journal.close()

@@ -33,6 +33,7 @@ class SqlJournal:
 
     def create(self, name: str, event: Event) -> Handle:
         """Begin an experiment with its first event; InputError if there is one of that name."""
+        check_next(event, 0)
         with self._database.errors, self._database.connection("IMMEDIATE") as connection:
             try:
                 added = connection.execute(sa.insert(experiments).values(name=name).returning(experiments.c.id))
@@ -105,12 +106,17 @@ class SqlJournal:
 class _SqlLog:
     def __init__(self, driver: Any, number: int, text: _Text) -> None:
         self._driver, self._number, self._text = driver, number, text
+        self._last: int | None = None
 
     def after(self, seq: int) -> Sequence[Event]:
         return self._text.after(self._driver, self._number, seq)
 
     def append(self, event: Event) -> None:
+        if self._last is None:
+            self._last = self._text.last(self._driver, self._number)
+        check_next(event, self._last)
         self._text.append(self._driver, self._number, event)
+        self._last = event.seq
 
 
 class _Text:
@@ -121,11 +127,7 @@ class _Text:
         mark = "%s" if self._locking else "?"
         self._number = f"SELECT id FROM {experiments.name} WHERE name = {mark}"
         self._last = f"SELECT coalesce(max(seq), 0) FROM {events.name} WHERE experiment = {mark}"
-        # The database itself sees to it that no number is skipped or used twice.
-        self._append = (
-            f"INSERT INTO {events.name} (experiment, seq, kind, at, body) "
-            f"SELECT {', '.join([mark] * 5)} WHERE ({self._last}) = {mark}"
-        )
+        self._append = f"INSERT INTO {events.name} (experiment, seq, kind, at, body) VALUES ({', '.join([mark] * 5)})"
         self._after = (
             f"SELECT seq, kind, at, body FROM {events.name} WHERE experiment = {mark} AND seq > {mark} ORDER BY seq"
         )
@@ -140,11 +142,13 @@ class _Text:
         """Give the names of all experiments."""
         return [row[0] for row in driver.execute(f"SELECT name FROM {experiments.name} ORDER BY id").fetchall()]
 
+    def last(self, driver: Any, number: int) -> int:
+        """Give the number of the last event."""
+        return int(driver.execute(self._last, (number,)).fetchone()[0])
+
     def append(self, driver: Any, number: int, event: Event) -> None:
-        """Add the next event."""
-        row = (number, event.seq, event.kind, event.at, _encode(event.body))
-        if driver.execute(self._append, (*row, number, event.seq - 1)).rowcount != 1:
-            check_next(event, driver.execute(self._last, (number,)).fetchone()[0])
+        """Add an event."""
+        driver.execute(self._append, (number, event.seq, event.kind, event.at, _encode(event.body)))
 
     def after(self, driver: Any, number: int, seq: int) -> list[Event]:
         """Give the events after one."""
