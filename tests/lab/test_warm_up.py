@@ -36,7 +36,7 @@ def test_every_entry_is_ready_afterwards_and_compiled_once(families: bool) -> No
     seeing = [
         name
         for name in found
-        if ".sampling." in name or name.endswith((".renew", ".fill_scores", ".take_in", ".fill_weakest"))
+        if ".sampling." in name or name.endswith((".renew", ".fill_scores", ".take_in", ".weigh"))
     ]
     twice = {name: 2 for name in seeing if families and "elimination" not in name}
     assert found == dict.fromkeys(found, 1) | twice

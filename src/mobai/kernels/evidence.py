@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
-from mobai.kernels.seen import NORMAL, UNIT, Seen, estimate_noise, gap_between, model_of, share
+from mobai.kernels.seen import NORMAL, UNIT, KnownNoise, Rewards, Seen, estimate_noise, gap_between, model_of, share
 from mobai.kernels.student import student_cost, student_score
 from mobai.kernels.unit import unit_cost, unit_score
 
@@ -182,9 +184,34 @@ def fill_scores(kind: int, seen: Seen, pulls: float, scores: Matrix) -> None:
 
 
 @entry
-def fill_weakest(kind: int, seen: Seen, pulls: float, evidence: Vector) -> None:
-    """Fill in the evidence of every objective, that of its weakest pair."""
+def weigh(
+    kind: int,
+    rewards: Rewards | KnownNoise,
+    sd: Matrix,
+    asked: Integers,
+    answered: Integers,
+    pulls: Integers,
+    sums: Matrix,
+    scatter: Matrix,
+    open: Truths,
+    told: int,
+) -> tuple[Integers, Vector]:
+    """Find the leader of every objective, and the evidence of its weakest pair, from an experiment's tables.
+
+    The layout in between stays here: to make room for it from outside takes longer than everything else.
+    """
+    seen, evidence = blank(rewards, len(open), len(asked)), np.empty(len(open))
+    take_in(seen, sd, asked, answered, pulls, sums, scatter, open, False)
     for m in range(len(evidence)):
         evidence[m] = math.inf
-        for i in range(seen.pairs.shape[1]):
-            evidence[m] = min(evidence[m], score_of(kind, seen, m, i, pulls, -math.inf))
+        for i in range(len(asked)):
+            evidence[m] = min(evidence[m], score_of(kind, seen, m, i, float(told), -math.inf))
+    return seen.leaders, evidence
+
+
+@kernel
+def blank(rewards: Rewards | KnownNoise, objectives: int, arms: int) -> Seen:
+    """Make room for what was seen."""
+    table = np.empty((7, objectives, arms))
+    asked, leaders, wanted = np.empty(arms, np.int64), np.empty(objectives, np.int64), np.empty(objectives, np.int64)
+    return Seen(rewards, asked, table[0], table[1], table[2], table[3], table[4], table[5], leaders, table[6], wanted)

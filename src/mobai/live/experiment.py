@@ -292,9 +292,13 @@ class Experiment:
         """Give the state as far as this process knows it, at first from a snapshot."""
         if self._state is None:
             kept = self._journal.snapshot(self._handle)
-            state = None if kept is None else snapshots.restore(kept)
             self._saved = 0 if kept is None else kept.seq
-            self._state = State(self._journal.read(self._handle)[0]) if state is None else state
+            self._state = None if kept is None else snapshots.restore(kept)
+        if self._state is None:
+            first, *rest = self.history()
+            state = State(first)
+            state.apply_all(rest)
+            self._state = state
         return self._state
 
     def _keep_snapshot(self, state: State) -> None:

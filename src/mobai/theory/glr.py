@@ -130,7 +130,7 @@ def _blank(problem: Problem) -> Seen:
     arms, objectives = problem.shape
     counts, sums, means, scatter, sd, spread, pairs = np.empty((7, objectives, arms))
     asked, leaders, wanted = np.empty(arms, np.int64), np.empty(objectives, np.int64), np.empty(objectives, np.int64)
-    return Seen(_rewards(problem), asked, counts, sums, means, scatter, sd, spread, leaders, pairs, wanted)
+    return Seen(describe(problem), asked, counts, sums, means, scatter, sd, spread, leaders, pairs, wanted)
 
 
 _MODELS: dict[type[Family], int] = {
@@ -142,7 +142,7 @@ _MODELS: dict[type[Family], int] = {
 }
 
 
-def _rewards(problem: Problem) -> Rewards | KnownNoise:
+def describe(problem: Problem) -> Rewards | KnownNoise:
     """Describe the objectives to the kernels."""
     models = [_MODELS[type(objective.family)] for objective in problem.objectives]
     if any(model != NORMAL for model in models):

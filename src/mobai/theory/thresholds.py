@@ -25,7 +25,7 @@ from mobai.kernels import evidence as kernels
 from mobai.kernels.seen import Seen
 from mobai.problem import FloatArray, Gaussian, IntArray, Problem, Tally
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.glr import lay_out
+from mobai.theory.glr import describe
 
 
 class Threshold(Protocol):
@@ -65,9 +65,9 @@ def pair_scores(rule: Threshold, seen: Seen, pulls: int) -> FloatArray:
 
 def weakest_pairs(rule: Threshold, problem: Problem, tally: Tally) -> Weighed:
     """Give the leader of every objective, and the evidence of its weakest pair."""
-    seen, evidence = lay_out(problem, tally), np.empty(problem.shape[1])
-    kernels.fill_weakest(rule.kind, seen, float(tally.told), evidence)
-    return Weighed(seen.leaders, evidence)
+    t, rewards = tally, describe(problem)
+    tables = (problem.sd, t.asked, t.answered, t.pulls, t.sums, t.scatter, t.open)
+    return Weighed(*kernels.weigh(rule.kind, rewards, *tables, t.told))
 
 
 class _Penalised:
