@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from mobai import Experiment, StorageError
+from mobai import Experiment, InputError, StorageError
 from mobai.live import schema
 from mobai.live.sql import SqlJournal
 
@@ -70,7 +70,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     script = f"""
 import resource, signal, sys
-from mobai import Experiment, StorageError
+from mobai import Experiment, InputError, StorageError
 test = Experiment.create({str(path)!r}.join(["sqlite:///", ""]), "x", ["A", "B"], ["value"])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
@@ -184,3 +184,37 @@ def test_a_copy_is_a_backup(tmp_path: Path) -> None:
     test._journal.close()
     shutil.copy(path, tmp_path / "copy.db")
     assert Experiment.load(tmp_path / "copy.db", "x").verdict().pulls == 5
+
+
+def cut_off_everybody(database: str) -> None:
+    engine = sa.create_engine(database.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
+    others = "pid <> pg_backend_pid() AND datname = current_database()"
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}"))
+
+
+def test_a_connection_that_is_cut(database: str) -> None:
+    test = Experiment.create(database, "x", ["A", "B"], ["value"])
+    (assignment,) = test.ask()
+    cut_off_everybody(database)
+    test.tell(assignment, {"value": 1.0})
+
+    def refuse(reason: BaseException) -> None:
+        with test._journal.lock(test._handle):
+            cut_off_everybody(database)
+            raise reason
+
+    def ask() -> None:
+        with test._change() as (state, log):
+            test._add(state, log, "asked", {"arms": [0]})
+            cut_off_everybody(database)
+
+    for reason in (InputError("no"), KeyboardInterrupt()):
+        with pytest.raises(type(reason)):
+            refuse(reason)
+    with pytest.raises(StorageError, match="terminating connection"):
+        ask()
+    assert len(test.history()) == 3
+    (assignment,) = test.ask()
+    test.tell(assignment, {"value": 2.0})
+    assert test.replay().verdict.pulls == 2

@@ -115,6 +115,8 @@ def test_rewards_are_checked_by_their_family() -> None:
         problem.check_rewards([0.5, 2, 0])
     with pytest.raises(InputError, match=r"rewards: 'stars' is bounded=1.0..5.0, which 6.0 is not"):
         problem.check_rewards({"stars": 6})
+    with pytest.raises(InputError, match="'time' must be finite"):
+        problem.check_rewards({"time": 10**400})
 
 
 def test_right_answers() -> None:
