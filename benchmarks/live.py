@@ -125,7 +125,7 @@ class _fast:
     """Let a journal be written without waiting for the disk, while it is being filled."""
 
     def __init__(self, test: Experiment) -> None:
-        self._journal: Any = test._journal
+        self._journal: Any = test._ledger.journal
 
     def __enter__(self) -> None:
         # The connection that stays at hand is the one that is used all the time.

@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 
 import mobai
 from mobai import Experiment, InputError, StorageError
-from mobai.live import experiment as module
+from mobai.live import ledger as module
 from mobai.live import snapshots
 from mobai.live.journal import Event, Handle, Journal, MemoryJournal, Snapshot
 from mobai.live.state import State
@@ -327,10 +327,10 @@ def test_a_newcomer_is_not_asked_again_and_again() -> None:
 def test_a_refused_report_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     test = new()
     run(test, 5)
-    state = test._state
+    state = test._ledger._state
     with pytest.raises(InputError):
         test.tell(99, {"click": 1})
-    assert test._state is state
+    assert test._ledger._state is state
     assert str(test.replay().verdict) == str(test.verdict())
 
 
@@ -372,7 +372,7 @@ def adversary(change: str, number: int, keep: bool = False) -> tuple[bool, bool]
     for _ in range(250):
         (assignment,) = test.ask()
         test.tell(assignment, {"value": rng.normal(means[assignment.arm])})
-        with test._look() as state:
+        with test._ledger.look() as state:
             pass
         answer = old if keep and old is not None else state.decisions[0]
         if answer is not None and changed:

@@ -128,7 +128,7 @@ def test_a_damaged_file(tmp_path: Path, damage: str) -> None:
         test = make(path)
         for _ in range(200):
             test.tell(test.ask()[0], {"value": 1.0})
-        test._journal.close()
+        test._ledger.journal.close()
         data = bytearray(path.read_bytes())
         start, end = (0, 16) if damage == "header" else (4096, len(data))
         data[start:end] = os.urandom(end - start)
@@ -181,7 +181,7 @@ def test_migrations_run_once_and_in_order(storage: str, monkeypatch: pytest.Monk
 def test_a_copy_is_a_backup(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     test = make(path)
-    test._journal.close()
+    test._ledger.journal.close()
     shutil.copy(path, tmp_path / "copy.db")
     assert Experiment.load(tmp_path / "copy.db", "x").verdict().pulls == 5
 
@@ -200,13 +200,13 @@ def test_a_connection_that_is_cut(database: str) -> None:
     test.tell(assignment, {"value": 1.0})
 
     def refuse(reason: BaseException) -> None:
-        with test._journal.lock(test._handle):
+        with test._ledger.journal.lock(test._ledger.handle):
             cut_off_everybody(database)
             raise reason
 
     def ask() -> None:
-        with test._change() as (state, log):
-            test._add(state, log, "asked", {"arms": [0]})
+        with test._ledger.change() as change:
+            change.add("asked", {"arms": [0]})
             cut_off_everybody(database)
 
     for reason in (InputError("no"), KeyboardInterrupt()):

@@ -13,8 +13,19 @@ import math
 import numpy as np
 
 from mobai.kernels.compiled import entry, inner_kernel, kernel
-from mobai.kernels.dense import Integers, Matrix, Truths, Vector
-from mobai.kernels.seen import NORMAL, UNIT, KnownNoise, Rewards, Seen, estimate_noise, gap_between, model_of, share
+from mobai.kernels.dense import Integers, Matrix, Vector
+from mobai.kernels.seen import (
+    NORMAL,
+    UNIT,
+    KnownNoise,
+    Rewards,
+    Seen,
+    Tables,
+    estimate_noise,
+    gap_between,
+    model_of,
+    share,
+)
 from mobai.kernels.student import student_cost, student_score
 from mobai.kernels.unit import unit_cost, unit_score
 
@@ -63,33 +74,24 @@ def other_cost(seen: Seen, m: int, best: int, i: int) -> float:
 
 
 @entry
-def take_in(
-    seen: Seen,
-    sd: Matrix,
-    asked: Integers,
-    answered: Integers,
-    pulls: Integers,
-    sums: Matrix,
-    scatter: Matrix,
-    open: Truths,
-    waiting: bool,
-) -> None:
-    """Lay an experiment's tables, arm by objective, out as what was seen; in place.
+def take_in(seen: Seen, tables: Tables, waiting: bool) -> None:
+    """Lay an experiment's tables out as what was seen; in place.
 
     With ``waiting``, answers still owed count as if they had come and were like the others.
     """
-    any_open = open.any()
+    any_open = tables.open.any()
     for m in range(len(seen.leaders)):
-        seen.open[m] = open[m] or not any_open
-        for i in range(len(asked)):
-            count = max(pulls[i, m], 1)
-            seen.counts[m, i] = pulls[i, m] + (asked[i] - answered[i] if waiting else 0)
-            seen.sums[m, i] = sums[i, m]
-            seen.means[m, i] = sums[i, m] / count if pulls[i, m] > 0 else -math.inf
-            seen.scatter[m, i] = scatter[i, m] * (seen.counts[m, i] / count)
-            seen.sd[m, i] = sd[i, m]
-    for i in range(len(asked)):
-        seen.asked[i] = asked[i]
+        seen.open[m] = tables.open[m] or not any_open
+        for i in range(len(seen.asked)):
+            pulls = tables.pulls[i, m]
+            count = max(pulls, 1)
+            seen.counts[m, i] = pulls + (tables.asked[i] - tables.answered[i] if waiting else 0)
+            seen.sums[m, i] = tables.sums[i, m]
+            seen.means[m, i] = tables.sums[i, m] / count if pulls > 0 else -math.inf
+            seen.scatter[m, i] = tables.scatter[i, m] * (seen.counts[m, i] / count)
+            seen.sd[m, i] = tables.sd[i, m]
+    for i in range(len(seen.asked)):
+        seen.asked[i] = tables.asked[i]
     renew(seen)
 
 
@@ -184,27 +186,17 @@ def fill_scores(kind: int, seen: Seen, pulls: float, scores: Matrix) -> None:
 
 
 @entry
-def weigh(
-    kind: int,
-    rewards: Rewards | KnownNoise,
-    sd: Matrix,
-    asked: Integers,
-    answered: Integers,
-    pulls: Integers,
-    sums: Matrix,
-    scatter: Matrix,
-    open: Truths,
-    told: int,
-) -> tuple[Integers, Vector]:
-    """Find the leader of every objective, and the evidence of its weakest pair, from an experiment's tables.
+def weigh(kind: int, rewards: Rewards | KnownNoise, tables: Tables, told: int) -> tuple[Integers, Vector]:
+    """Find the leader of every objective, and the evidence of its weakest pair.
 
     The layout in between stays here: to make room for it from outside takes longer than everything else.
     """
-    seen, evidence = blank(rewards, len(open), len(asked)), np.empty(len(open))
-    take_in(seen, sd, asked, answered, pulls, sums, scatter, open, False)
-    for m in range(len(evidence)):
+    arms, objectives = tables.pulls.shape
+    seen, evidence = blank(rewards, objectives, arms), np.empty(objectives)
+    take_in(seen, tables, False)
+    for m in range(objectives):
         evidence[m] = math.inf
-        for i in range(len(asked)):
+        for i in range(arms):
             evidence[m] = min(evidence[m], score_of(kind, seen, m, i, float(told), -math.inf))
     return seen.leaders, evidence
 

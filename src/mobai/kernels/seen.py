@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from numba.extending import overload
 
 from mobai.kernels.compiled import kernel
-from mobai.kernels.dense import Integers, Matrix, Vector
+from mobai.kernels.dense import Integers, Matrix, Truths, Vector
 
 # How the rewards of an objective are modelled: known spread, unknown spread, a known range.
 NORMAL, STUDENT, UNIT = 0, 1, 2
@@ -44,6 +44,18 @@ def _model_of(rewards: Any, m: Any) -> Callable[..., Any]:  # noqa: ARG001
     if "model" in rewards.fields:
         return lambda rewards, m: rewards.model[m]
     return lambda rewards, m: NORMAL  # noqa: ARG005
+
+
+class Tables(NamedTuple):
+    """An experiment as it is counted, arm by objective: what :class:`Seen` is laid out from."""
+
+    sd: Matrix
+    asked: Integers
+    answered: Integers
+    pulls: Integers
+    sums: Matrix
+    scatter: Matrix
+    open: Truths
 
 
 class Seen(NamedTuple):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.kernels.evidence import renew, take_in
-from mobai.kernels.seen import NORMAL, STUDENT, UNIT, KnownNoise, Rewards, Seen
+from mobai.kernels.seen import NORMAL, STUDENT, UNIT, KnownNoise, Rewards, Seen, Tables
 from mobai.problem import (
     Bernoulli,
     Bounded,
@@ -104,9 +104,14 @@ def pair_statistics(means: FloatArray, pulls: npt.NDArray[np.number], sd: FloatA
 
 def lay_out(problem: Problem, tally: Tally, *, waiting: bool = False) -> Seen:
     """Give what was seen, objective by arm; with ``waiting``, open asks count as if answered as the others were."""
-    seen, t = _blank(problem), tally
-    take_in(seen, problem.sd, t.asked, t.answered, t.pulls, t.sums, t.scatter, t.open, waiting)
+    seen = _blank(problem)
+    take_in(seen, tables_of(problem, tally), waiting)
     return seen
+
+
+def tables_of(problem: Problem, tally: Tally) -> Tables:
+    """Give what the kernels lay out."""
+    return Tables(problem.sd, tally.asked, tally.answered, tally.pulls, tally.sums, tally.scatter, tally.open)
 
 
 def see(problem: Problem, means: FloatArray, counts: npt.NDArray[np.number], scatter: FloatArray) -> Seen:

@@ -25,7 +25,7 @@ from mobai.kernels import evidence as kernels
 from mobai.kernels.seen import Seen
 from mobai.problem import FloatArray, Gaussian, IntArray, Problem, Tally
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.glr import describe
+from mobai.theory.glr import describe, tables_of
 
 
 class Threshold(Protocol):
@@ -65,9 +65,7 @@ def pair_scores(rule: Threshold, seen: Seen, pulls: int) -> FloatArray:
 
 def weakest_pairs(rule: Threshold, problem: Problem, tally: Tally) -> Weighed:
     """Give the leader of every objective, and the evidence of its weakest pair."""
-    t, rewards = tally, describe(problem)
-    tables = (problem.sd, t.asked, t.answered, t.pulls, t.sums, t.scatter, t.open)
-    return Weighed(*kernels.weigh(rule.kind, rewards, *tables, t.told))
+    return Weighed(*kernels.weigh(rule.kind, describe(problem), tables_of(problem, tally), tally.told))
 
 
 class _Penalised:

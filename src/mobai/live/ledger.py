@@ -1,0 +1,105 @@
+"""The journal of an experiment and the state folded from it, kept in step."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from mobai.errors import InputError, StorageError
+from mobai.live import snapshots
+from mobai.live.journal import Event, Handle, Journal, Log
+from mobai.live.state import State
+
+_LEAST_EVENTS_BETWEEN_SNAPSHOTS = 1000
+
+
+class Change:
+    """A change under way: the experiment is locked, and the state is up to date."""
+
+    def __init__(self, state: State, log: Log) -> None:
+        self.state, self._log = state, log
+
+    def write(self, kind: str, body: dict[str, Any]) -> Event:
+        """Put the next event into the journal; taking it in is left to the caller."""
+        event = Event(self.state.seq + 1, kind, time.time(), body)
+        self._log.append(event)
+        return event
+
+    def add(self, kind: str, body: dict[str, Any]) -> None:
+        """Put the next event into the journal, and take it in."""
+        self.state.apply(self.write(kind, body))
+
+
+class Ledger:
+    """One experiment in a journal, and as much of its state as this process knows. Threads take turns."""
+
+    def __init__(self, journal: Journal, handle: Handle, state: State | None = None) -> None:
+        self.journal, self.handle = journal, handle
+        self._state = state
+        self._saved = 0
+        self._turn = threading.RLock()
+
+    @contextmanager
+    def change(self, *, even_closed: bool = False) -> Iterator[Change]:
+        """Lock the experiment and catch up with others; the state is forgotten if anything goes wrong."""
+        with self._turn:
+            state, before = self._known(), -1
+            try:
+                with self.journal.lock(self.handle) as log:
+                    state.apply_all(log.after(state.seq))
+                    before = state.seq
+                    if not even_closed:
+                        state.check_open()
+                    yield Change(state, log)
+            except InputError:
+                # Refused before anything was changed: the state is still that of the journal.
+                self._state = state if state.seq == before else None
+                raise
+            except BaseException:
+                self._state = None
+                raise
+            self._keep_snapshot(state)
+
+    @contextmanager
+    def look(self) -> Iterator[State]:
+        """Catch up with others, and give the state to read; it is forgotten if that goes wrong."""
+        with self._turn:
+            state = self._known()
+            try:
+                state.apply_all(self.journal.read(self.handle, state.seq))
+            except BaseException:
+                self._state = None
+                raise
+            yield state
+
+    def history(self) -> Sequence[Event]:
+        """Give every event from the beginning."""
+        return self.journal.read(self.handle)
+
+    def fold(self, *, verify: bool = False) -> State:
+        """Make the state from the whole journal, with ``verify`` making every choice anew."""
+        first, *rest = self.history()
+        state = State(first, verify=verify)
+        state.apply_all(rest)
+        return state
+
+    def _known(self) -> State:
+        """Give the state as far as this process knows it, at first from a snapshot."""
+        if self._state is None:
+            kept = self.journal.snapshot(self.handle)
+            self._saved = 0 if kept is None else kept.seq
+            self._state = None if kept is None else snapshots.restore(kept)
+        if self._state is None:
+            self._state = self.fold()
+        return self._state
+
+    def _keep_snapshot(self, state: State) -> None:
+        """Save a snapshot once the journal has grown by a tenth: loading reads little, and saving costs little."""
+        if state.seq - self._saved >= max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, state.seq // 10):
+            with suppress(StorageError):
+                # What was asked or told is safe already; without a snapshot, loading only takes longer.
+                self.journal.save_snapshot(self.handle, snapshots.take(state))
+            self._saved = state.seq
