@@ -186,19 +186,19 @@ def fill_scores(kind: int, seen: Seen, pulls: float, scores: Matrix) -> None:
 
 
 @entry
-def weigh(kind: int, rewards: Rewards | KnownNoise, tables: Tables, told: int) -> tuple[Integers, Vector]:
-    """Find the leader of every objective, and the evidence of its weakest pair.
+def weigh(
+    kind: int, rewards: Rewards | KnownNoise, tables: Tables, told: int, leaders: Integers, evidence: Vector
+) -> None:
+    """Fill in the leader of every objective, and the evidence of its weakest pair.
 
     The layout in between stays here: to make room for it from outside takes longer than everything else.
     """
-    arms, objectives = tables.pulls.shape
-    seen, evidence = blank(rewards, objectives, arms), np.empty(objectives)
+    seen = blank(rewards, len(leaders), len(tables.asked))
     take_in(seen, tables, False)
-    for m in range(objectives):
-        evidence[m] = math.inf
-        for i in range(arms):
+    for m in range(len(leaders)):
+        leaders[m], evidence[m] = seen.leaders[m], math.inf
+        for i in range(len(tables.asked)):
             evidence[m] = min(evidence[m], score_of(kind, seen, m, i, float(told), -math.inf))
-    return seen.leaders, evidence
 
 
 @kernel

@@ -65,7 +65,9 @@ def pair_scores(rule: Threshold, seen: Seen, pulls: int) -> FloatArray:
 
 def weakest_pairs(rule: Threshold, problem: Problem, tally: Tally) -> Weighed:
     """Give the leader of every objective, and the evidence of its weakest pair."""
-    return Weighed(*kernels.weigh(rule.kind, describe(problem), tables_of(problem, tally), tally.told))
+    found = Weighed(np.empty(problem.shape[1], np.int64), np.empty(problem.shape[1]))
+    kernels.weigh(rule.kind, describe(problem), tables_of(problem, tally), tally.told, *found)
+    return found
 
 
 class _Penalised:
