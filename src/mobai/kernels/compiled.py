@@ -2,8 +2,10 @@
 
 Only entries can be called from Python, and only with arrays and numbers. The other kernels are called by kernels alone:
 they have no wrappers, which shortens compiling them, and no files in the cache, which could outlive their classes.
-An entry that is called again and again fills arrays it is given: while numba wraps arrays to give back, a Ctrl-C ends in
-a SystemError.
+
+An entry that is called again and again fills arrays it is given: while numba wraps arrays to give back, a Ctrl-C ends
+in a SystemError.
+
 numba would renew a cached entry only when the entry's own file changes; ours depend on the text of every kernel.
 """
 

@@ -75,6 +75,12 @@ def other_cost(seen: Seen, m: int, best: int, i: int) -> float:
 
 @entry
 def take_in(seen: Seen, tables: Tables, waiting: bool) -> None:
+    """Lay an experiment's tables out as what was seen; in place."""
+    lay(seen, tables, waiting)
+
+
+@kernel
+def lay(seen: Seen, tables: Tables, waiting: bool) -> None:
     """Lay an experiment's tables out as what was seen; in place.
 
     With ``waiting``, answers still owed count as if they had come and were like the others.
@@ -194,7 +200,7 @@ def weigh(
     The layout in between stays here: to make room for it from outside takes longer than everything else.
     """
     seen = blank(rewards, len(leaders), len(tables.asked))
-    take_in(seen, tables, False)
+    lay(seen, tables, False)
     for m in range(len(leaders)):
         leaders[m], evidence[m] = seen.leaders[m], math.inf
         for i in range(len(tables.asked)):
