@@ -76,6 +76,7 @@ def other_cost(seen: Seen, m: int, best: int, i: int) -> float:
 @entry
 def take_in(seen: Seen, tables: Tables, waiting: bool) -> None:
     """Lay an experiment's tables out as what was seen; in place."""
+    # A kernel of its own: an entry that other kernels call with a constant is compiled once more for it.
     lay(seen, tables, waiting)
 
 
