@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from mobai import GLR, Instance, Policy, simulate
 from mobai.lab.environment import Environment
-from mobai.lab.trajectory import Setting, run_trajectory
+from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.paper.instances import snw, synthetic
 from mobai.rules.catalogue import sampling_rule
 
@@ -39,7 +39,7 @@ def microseconds(instance: Instance, text: str, seconds: float = 2.0) -> float:
     stoppings = [policy.stopping] if policy.stopping.name == "elimination" else [GLR("mixture"), GLR("empirical")]
 
     def run(trial: int) -> int:
-        found = run_trajectory(Setting(instance, policy.sampling, stoppings, [math.log(10)], 0, trial, 20_000))
+        found = run_trajectory(TrialSpec(instance, policy.sampling, stoppings, [math.log(10)], 0, trial, 20_000))
         return found.pulls
 
     run(0)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mobai.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from mobai.engine import Policy, Session, Verdict
     from mobai.errors import ConvergenceError, InputError, StorageError, TieError
     from mobai.lab.results import Results
     from mobai.lab.simulate import simulate
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from mobai.live.experiment import Experiment
     from mobai.live.status import Status
     from mobai.live.storage import delete, experiment_names
-    from mobai.policy import Policy, Session, Verdict
     from mobai.problem import (
         Bernoulli,
         Bounded,
@@ -66,10 +66,10 @@ _HOMES = {
     "Intervals": "mobai.theory.intervals",
     "LowerBound": "mobai.theory.lower_bound",
     "Objective": "mobai.problem",
-    "Policy": "mobai.policy",
+    "Policy": "mobai.engine",
     "Problem": "mobai.problem",
     "Results": "mobai.lab.results",
-    "Session": "mobai.policy",
+    "Session": "mobai.engine",
     "Status": "mobai.live.status",
     "StorageError": "mobai.errors",
     "SubGaussian": "mobai.problem",
@@ -81,7 +81,7 @@ _HOMES = {
     "TrackAndStop": "mobai.rules.sampling.track_and_stop",
     "Uniform": "mobai.rules.sampling.uniform",
     "UnknownVariance": "mobai.problem",
-    "Verdict": "mobai.policy",
+    "Verdict": "mobai.engine",
     "compile_kernels": "mobai.lab.warm_up",
     "delete": "mobai.live.storage",
     "experiment_names": "mobai.live.storage",

@@ -10,7 +10,7 @@ import pytest
 
 from mobai import GLR, Instance, Policy, Problem
 from mobai.lab.environment import Environment
-from mobai.lab.trajectory import Setting, Trajectory, coins, run_compiled, run_stepwise, run_trajectory
+from mobai.lab.trajectory import TrialSpec, Trajectory, coins, run_compiled, run_stepwise, run_trajectory
 from mobai.paper.instances import remark2, snw, synthetic
 from mobai.rules.catalogue import sampling_rule
 from mobai.rules.sampling.base import CompiledRule
@@ -50,10 +50,10 @@ def both(instance: Instance, text: str, max_pulls: int) -> tuple[Trajectory, Tra
     own = getattr(rule, "stopping", None)
     stoppings: Any = [own] if own else [GLR(name) for name in THRESHOLDS]
     levels = [math.log(10)] if own else [0.5, math.log(10), 7.0, 20.0]
-    return run_both(Setting(instance, rule, stoppings, levels, 3, 1, max_pulls))
+    return run_both(TrialSpec(instance, rule, stoppings, levels, 3, 1, max_pulls))
 
 
-def run_both(setting: Setting) -> tuple[Trajectory, Trajectory]:
+def run_both(setting: TrialSpec) -> tuple[Trajectory, Trajectory]:
     assert isinstance(setting.rule, CompiledRule)
     return run_compiled(setting, setting.rule), run_stepwise(setting)
 
@@ -88,7 +88,7 @@ def test_every_single_pull_is_the_same(text: str) -> None:
         session.tell(arm, world.pull(arm))
         if told >= instance.shape[0]:
             level = math.log(10) if hasattr(rule, "stopping") else 500.0
-            found = run_trajectory(Setting(instance, rule, [policy.stopping], [level], 3, 1, told))
+            found = run_trajectory(TrialSpec(instance, rule, [policy.stopping], [level], 3, 1, told))
             if found.pulls < told:
                 break
             assert np.array_equal(found.asked[0, 0], session.tally.asked)
@@ -107,7 +107,7 @@ def test_noise_belongs_to_the_arm_and_its_pull() -> None:
 
 
 def test_giving_up_before_the_opening_is_over() -> None:
-    found = run_trajectory(Setting(synthetic(0), sampling_rule("top-two"), [GLR()], [1.0], max_pulls=7))
+    found = run_trajectory(TrialSpec(synthetic(0), sampling_rule("top-two"), [GLR()], [1.0], max_pulls=7))
     assert found.pulls == 7
     assert found.asked[0, 0].tolist() == [1] * 7 + [0] * 13
 
@@ -119,7 +119,7 @@ def test_the_last_allowed_pull_is_looked_at(text: str) -> None:
     stopping: Any = getattr(rule, "stopping", GLR())
     level = math.log(10)
     for trial in range(60):
-        assert_same(*run_both(Setting(INSTANCES["two arms"], rule, [stopping], [level], 0, trial, 128)))
+        assert_same(*run_both(TrialSpec(INSTANCES["two arms"], rule, [stopping], [level], 0, trial, 128)))
 
 
 class Never(GLR):
@@ -131,7 +131,7 @@ class Never(GLR):
 
 def test_a_stopping_rule_that_is_not_ours_is_asked_itself() -> None:
     world = INSTANCES["decided at once"]
-    found = run_trajectory(Setting(world, sampling_rule("top-two"), [Never()], [1.0], max_pulls=50))
+    found = run_trajectory(TrialSpec(world, sampling_rule("top-two"), [Never()], [1.0], max_pulls=50))
     assert found.pulls == 50
     assert (found.decided == -1).all()
 
@@ -148,7 +148,7 @@ MIXED = Instance(
 def test_families_and_focus(text: str, focus: bool) -> None:
     """Every family in one problem, with an indifference zone; focused on what is undecided, or not."""
     level = math.log(1.5)
-    one, two = run_both(Setting(MIXED, sampling_rule(text), [GLR()], [level], 3, 1, 1200, focus))
+    one, two = run_both(TrialSpec(MIXED, sampling_rule(text), [GLR()], [level], 3, 1, 1200, focus))
     for name in ("decided", "answers", "asked", "leaders", "means", "pulls"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
     assert (one.decided >= 0).any() or "as_printed" in text
@@ -160,7 +160,7 @@ def test_focus_turns_to_what_is_left(text: str) -> None:
     world = Instance([[3.0, 0.0], [2.0, 0.0], [0.0, 0.2], [0.0, 0.0]])
     shares = {}
     for focus in (False, True):
-        setting = Setting(world, sampling_rule(text), [GLR()], [math.log(10)], 1, 0, 20_000, focus)
+        setting = TrialSpec(world, sampling_rule(text), [GLR()], [math.log(10)], 1, 0, 20_000, focus)
         trajectory = run_trajectory(setting)
         assert trajectory.answers[0, :, 0].tolist() == [0, 2]
         shares[focus] = trajectory.asked[0, 0, :2].sum() / trajectory.pulls

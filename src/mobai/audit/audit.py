@@ -12,7 +12,7 @@ from mobai.audit.cases import Case
 from mobai.audit.tilt import log_likelihood_ratio, tilted
 from mobai.lab.simulate import Progress
 from mobai.lab.summary import Interval, mean_interval, share_interval
-from mobai.lab.trajectory import Setting, Trajectory, run_trajectory
+from mobai.lab.trajectory import Trajectory, TrialSpec, run_trajectory
 from mobai.problem import Instance
 
 
@@ -72,7 +72,7 @@ def _outcomes(case: Case, seed: int, n_jobs: int) -> Iterator[Outcome]:
 def run_one(case: Case, seed: int, trial: int) -> Outcome:
     """Run one trial."""
     world = tilted(case.instance, seed, trial) if case.tilted else case.instance
-    setting = Setting(world, case.rule, [case.stopping], [case.log_inv_delta], seed, trial, case.max_pulls)
+    setting = TrialSpec(world, case.rule, [case.stopping], [case.log_inv_delta], seed, trial, case.max_pulls)
     trajectory = run_trajectory(setting)
     decided = bool((trajectory.answers >= 0).any())
     if not is_wrong(case.instance, trajectory):

@@ -89,10 +89,10 @@ def contenders(kinds: tuple[Kind, ...], gap: float = 0.2) -> Instance:
 
 def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """The noise of every arm; that of every second arm is half as large where nobody knows it."""
-    if isinstance(kind.family, Bernoulli) or kind.name == "bounded, at its ends":
+    if kind.family.noise_follows_mean or kind.name == "bounded, at its ends":
         return np.full(shape, np.nan)
     table = np.full(shape, kind.noise)
-    if isinstance(kind.family, UnknownVariance):
+    if kind.family.model == "student":
         table[::2] /= 2
     return table
 

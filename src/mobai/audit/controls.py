@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from mobai.problem import FloatArray, IntArray, Problem, Tally
-from mobai.rules.stopping.base import Decision
-from mobai.rules.stopping.ladder import Ladder
-from mobai.theory.glr import tally_statistic
+import numpy as np
+
+from mobai.problem import FloatArray, Problem
+from mobai.rules.stopping import Decision, EvidenceRecords
+from mobai.theory.observations import Observations
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class PeekedTest:
     certified = False
 
     def level(self, problem: Problem, log_inv_delta: float) -> float:
-        """Give half the square of the normal quantile of delta, shared out over the pairs."""
+        """Return half the square of the normal quantile of delta, shared out over the pairs."""
         from scipy.special import ndtri
 
         pairs = problem.shape[1] * (problem.shape[0] - 1)
@@ -32,27 +33,31 @@ class PeekedTest:
         pairs = problem.shape[1] * (problem.shape[0] - 1)
         return max(-float(log_ndtr(-math.sqrt(2 * max(evidence, 0.0)))) - math.log(pairs), 0.0)
 
-    def start(self, problem: Problem) -> PeekingWatch:
-        """Begin to watch an experiment."""
-        return PeekingWatch(self, problem)
+    def start(self, problem: Problem, log_inv_delta: float | None = None) -> PeekingMonitor:  # noqa: ARG002
+        """Begin to follow an experiment."""
+        return PeekingMonitor(self, problem)
 
 
-class PeekingWatch:
+class PeekingMonitor:
     """Looks at the GLR statistic as if for the first time, every time."""
 
     def __init__(self, rule: PeekedTest, problem: Problem) -> None:
         self._rule, self._problem = rule, problem
-        self._ladder = Ladder(problem.shape[1], sticky=True)
-        self.leaders: IntArray
-        self.evidence: FloatArray
-        self.look(Tally(problem))
+        self._records = EvidenceRecords(problem.shape[1], sticky=True)
 
-    def look(self, tally: Tally) -> None:
-        """Weigh the evidence after an answer."""
-        statistic = tally_statistic(self._problem, tally)
-        self.leaders, self.evidence = statistic.leaders, statistic.per_objective
-        self._ladder.climb(tally.told, self.evidence, self.leaders)
+    def look(self, observations: Observations, at: float | None = None) -> bool:
+        """Enter what exceeds all evidence so far; whether something did."""
+        evidence = self.evidence(observations)
+        higher = np.flatnonzero(evidence > self._records.bars).tolist()
+        for m in higher:
+            self._records.add(m, float(evidence[m]), observations.leaders, observations.told, at)
+        return bool(higher)
+
+    def evidence(self, observations: Observations) -> FloatArray:
+        """Return the smallest transport cost of every objective."""
+        smallest: FloatArray = observations.costs.min(axis=0)
+        return smallest
 
     def decisions(self, log_inv_delta: float) -> tuple[Decision | None, ...]:
-        """Give each objective's first crossing of the level of delta, or None."""
-        return self._ladder.decisions(self._rule.level(self._problem, log_inv_delta))
+        """Return each objective's first crossing of the level of delta, or None."""
+        return self._records.decisions(self._rule.level(self._problem, log_inv_delta))

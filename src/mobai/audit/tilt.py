@@ -13,7 +13,7 @@ import numpy as np
 
 from mobai.lab.seeds import stream
 from mobai.lab.trajectory import Trajectory
-from mobai.problem import Bernoulli, Bounded, FloatArray, Instance
+from mobai.problem import FloatArray, Instance
 
 _LEAST, _MOST, _STEPS = 0.02, 3.0, 2000
 # The first arm, which is worse, goes up.
@@ -51,7 +51,7 @@ def _moved(instance: Instance) -> FloatArray:
 
 
 def _is_coin(instance: Instance) -> bool:
-    return isinstance(instance.objectives[0].family, Bernoulli | Bounded)
+    return instance.objectives[0].family.model == "unit"
 
 
 def _noise(instance: Instance) -> FloatArray | None:

@@ -9,10 +9,10 @@ import click
 
 from mobai import Policy, lower_bound
 from mobai.cli import options, real, screen
+from mobai.engine import pair_up
 from mobai.errors import ConvergenceError, InputError
 from mobai.lab.trial import Trial, run_trial
 from mobai.paper.instances import find_instance
-from mobai.policy import pair_up
 from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING
 from mobai.rules.stopping import StoppingRule

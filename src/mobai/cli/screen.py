@@ -14,7 +14,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from mobai.policy import Session, Verdict
+from mobai.engine import Session, Verdict
 from mobai.problem import Problem
 from mobai.theory.intervals import Intervals
 
@@ -121,7 +121,7 @@ class Watch:
             share = 1.0 if done else max(0.0, float(verdict.evidence[m] / verdict.threshold[m]))
             state = Text(f"decided at pull {done.pull:,}", style="green") if done else Text(f"{share:4.0%}")
             table.add_row(name, verdict.answers[m], ProgressBar(1.0, min(share, 1.0), width=30), state)
-        counts = session.tally.asked
+        counts = session.observations.asked
         shares = plain_table("arm", "share of pulls", ">pulls")
         for arm, count in zip(verdict.problem.arms[:12], counts[:12].tolist(), strict=True):
             shares.add_row(arm, bar(count / max(1, verdict.pulls)), f"{count:,}")

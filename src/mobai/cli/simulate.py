@@ -9,9 +9,9 @@ import click
 from mobai import Results, simulate
 from mobai.cli import options, screen
 from mobai.cli.progress import Bar
+from mobai.engine import pair_up
 from mobai.lab.summary import Summary
 from mobai.paper.instances import find_instance
-from mobai.policy import pair_up
 from mobai.rules.catalogue import SAMPLING
 from mobai.theory.thresholds import THRESHOLDS
 

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mobai.kernels.compiled import kernel
-from mobai.kernels.dense import Integers, Matrix, Vector, add_up, factor
+import numpy as np
+
+from mobai.kernels.compiled import array_kernel, kernel
+from mobai.kernels.dense import Flags, Integers, Matrix, Vector, add_up, factor
 from mobai.kernels.game import Program
 
 
@@ -25,6 +27,45 @@ class Lines(NamedTuple):
     on_value: Vector
     on_hub: Vector
     link: Integers
+
+
+class Scratch(NamedTuple):
+    """Room for the numbers of one program, so that nothing but the top makes arrays."""
+
+    lines: Lines
+    pins: Vector
+    prices: Vector
+    arm: Integers
+    pair: Integers
+    matrix: Matrix
+    swaps: Integers
+    z: Vector
+    direction: Vector
+    change: Vector
+    trial: Vector
+    worth: Vector
+    member: Flags
+
+
+@array_kernel
+def new_scratch(arms: int, objectives: int, hubs: int) -> Scratch:
+    """Make room for a program with so many hubs."""
+    n = hubs + 1
+    return Scratch(
+        Lines(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms, np.int64)),
+        np.zeros(hubs),
+        np.zeros(n),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((n, n)),
+        np.empty(n, np.int64),
+        np.empty(n),
+        np.empty(n),
+        np.empty(arms),
+        np.empty(arms),
+        np.empty(arms),
+        np.empty(arms * (objectives + 1) + 1 + n, np.uint8),
+    )
 
 
 @kernel

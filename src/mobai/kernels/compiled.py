@@ -1,63 +1,108 @@
 """How the kernels are compiled: without the GIL, with NumPy's rules for division, entries cached on disk.
 
-Only entries can be called from Python, and only with arrays and numbers. The other kernels are called by kernels alone:
-they have no wrappers, which shortens compiling them, and no files in the cache, which could outlive their classes.
+Only entries can be called from Python. The other kernels are called by kernels alone: they have no wrappers, which
+shortens compiling them, and no files in the cache.
 
 An entry that is called again and again fills arrays it is given: while numba wraps arrays to give back, a Ctrl-C ends
 in a SystemError.
 
-numba would renew a cached entry only when the entry's own file changes; ours depend on the text of every kernel.
+Where kernels are interpreted (see :mod:`mobai.kernels`) every decorator returns the function itself, and numba is not
+imported.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from numba import njit
+import numpy as np
 
-from mobai.kernels.draft import draft_options
+from mobai.kernels import interpreted
+from mobai.kernels.cache import cache_directory
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_COMMON = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-_DRAFT = {**_COMMON, "no_cpython_wrapper": True, **draft_options()}
+# Operations whose order may change, so that they are done several numbers at a time.
+_REORDERED = {"nnan", "nsz", "reassoc", "contract", "arcp"}
 
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that Python calls, at its first call."""
-    compiled: Any = njit(**_COMMON, cache=True)(function)
-    stamped = compiled._cache._cache_file
-    stamped._source_stamp = (stamped._source_stamp, fingerprint())
-    result: Callable[P, R] = compiled
-    return result
-
-
-def fingerprint() -> str:
-    """Hash the text of all kernels."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    if interpreted():
+        return _as_numpy_divides(function)
+    with _cache_in(cache_directory()) as cached:
+        return _compile(function, cache=cached)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function that only other kernels call."""
-    compiled: Callable[P, R] = njit(**_DRAFT)(function)
-    return compiled
+    """Compile a function that only other kernels call, and that makes no arrays."""
+    return _compile_part(function, _nrt=False)
+
+
+def array_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that only other kernels call, and that makes arrays."""
+    return _compile_part(function)
 
 
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a part of every trial's loop, always into the loop: a call would hand over a hundred numbers."""
-    compiled: Callable[P, R] = njit(**_DRAFT, forceinline=True)(function)
-    return compiled
+    return _compile_part(function, forceinline=True, _nrt=False)
 
 
 def fast_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a loop whose order of operations may change, so that it is done several numbers at a time."""
-    flags = {"nnan", "nsz", "reassoc", "contract", "arcp"}
-    compiled: Callable[P, R] = njit(**_DRAFT, fastmath=flags)(function)
+    """Compile a loop whose order of operations may change; its last bits may differ from those of plain Python."""
+    return _compile_part(function, _nrt=False, fastmath=_REORDERED)
+
+
+def specialise(function: Callable[P, R]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register what the compiler puts in the place of a function, chosen by the types of its arguments."""
+    if interpreted():
+        return lambda chooser: chooser
+    from numba.extending import overload
+
+    decorator: Callable[[Callable[..., Any]], Callable[..., Any]] = overload(function, strict=False)
+    return decorator
+
+
+def _compile_part(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+    if interpreted():
+        return function
+    from mobai.kernels.draft import draft_options
+
+    return _compile(function, no_cpython_wrapper=True, **draft_options(), **options)
+
+
+def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+    from numba import njit
+
+    decorate = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
+    compiled: Callable[P, R] = decorate(function)
     return compiled
+
+
+@contextmanager
+def _cache_in(directory: Any) -> Iterator[bool]:
+    """Let entries decorated in this block be cached in a directory, if there is one."""
+    from numba import config
+
+    before = config.CACHE_DIR
+    if directory is not None:
+        config.CACHE_DIR = str(directory)
+    try:
+        yield directory is not None
+    finally:
+        config.CACHE_DIR = before
+
+
+def _as_numpy_divides(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a zero divisor give infinity without a word, as in compiled code."""
+
+    @wraps(function)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> R:
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+
+    return quiet

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.kernels.compiled import fast_kernel, kernel
-from mobai.kernels.dense import Integers, Matrix, Vector, add_up, dot
+from mobai.kernels.dense import Integers, Matrix, Vector, add_up, dot, fill
 
 
 class Cone(NamedTuple):
@@ -41,10 +41,11 @@ def count(cone: Cone) -> int:
 
 
 @kernel
-def start(cone: Cone) -> Point:
-    """Choose weights so large that every pair's cost is at most a half, lifted off the floors."""
+def start(cone: Cone, point: Point, inverse: Vector) -> None:
+    """Choose weights so large that every pair's cost is at most a half, lifted off the floors; fill in the point."""
     objectives, arms = cone.own.shape
-    weights = np.zeros(arms)
+    weights = point.weights
+    fill(weights, 0.0)
     for m in range(objectives):
         for i in range(arms):
             weights[i] = max(weights[i], 4.0 * cone.own[m, i])
@@ -52,20 +53,18 @@ def start(cone: Cone) -> Point:
     lift = 2.0 * cone.floor / (1.0 - cone.floor * arms) * add_up(weights)
     for i in range(arms):
         weights[i] += lift
-    point = Point(weights, np.zeros((objectives + 1, arms)), np.empty((objectives + 1, arms)))
-    measure(cone, point)
+    measure(cone, point, inverse)
     barrier = add_up(weights) / count(cone)
     for m in range(objectives + 1):
         for i in range(arms):
-            if (cone.floor > 0.0) if m == objectives else (i != cone.best[m]):
-                point.prices[m, i] = barrier / point.slack[m, i]
-    return point
+            priced = (cone.floor > 0.0) if m == objectives else (i != cone.best[m])
+            point.prices[m, i] = barrier / point.slack[m, i] if priced else 0.0
 
 
 @kernel
-def measure(cone: Cone, point: Point) -> None:
-    """Compute every slack from the weights."""
-    inverse = invert(point.weights)
+def measure(cone: Cone, point: Point, inverse: Vector) -> None:
+    """Compute every slack from the weights, and one over every weight; in place."""
+    invert(point.weights, inverse)
     for m in range(len(cone.best)):
         pair_slacks(cone.own[m], cone.lead[m], inverse, inverse[cone.best[m]], point.slack[m])
     level = cone.floor * add_up(point.weights)
@@ -81,19 +80,18 @@ def pair_slacks(own: Vector, lead: Vector, inverse: Vector, inverse_best: float,
 
 
 @kernel
-def invert(weights: Vector) -> Vector:
-    """One over every weight."""
-    inverse = np.empty(len(weights))
+def invert(weights: Vector, inverse: Vector) -> None:
+    """Fill in one over every weight."""
     for i in range(len(weights)):
         inverse[i] = 1.0 / weights[i]
-    return inverse
 
 
 @kernel
-def relative_gap(cone: Cone, point: Point) -> float:
-    """The certificate's gap: one less the dual bound over the primal one."""
+def relative_gap(cone: Cone, point: Point, priced: Vector) -> float:
+    """Return the certificate's gap: one less the dual bound over the primal one. Overwrites ``priced``."""
     objectives, arms = cone.own.shape
-    priced, spent, least = np.zeros(arms), 0.0, 1.0
+    spent, least = 0.0, 1.0
+    fill(priced, 0.0)
     for m in range(objectives):
         priced[cone.best[m]] += price_pairs(cone.own[m], cone.lead[m], point.prices[m], priced)
         spent += add_up(point.prices[m])

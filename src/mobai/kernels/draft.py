@@ -8,9 +8,11 @@ missing, kernels are compiled the ordinary way.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 
+@cache
 def draft_options() -> dict[str, Any]:
     """Give the options of njit that make drafts, none if this numba cannot."""
     try:

@@ -1,122 +1,31 @@
-"""The evidence of pairs: their transport cost Z, and what each threshold's score makes of it.
+"""The evidence of pairs: what each threshold's score makes of their transport costs, and what each pair pays.
 
-Arrays are objective by arm.
-
-Only plain arithmetic, no reordering: a trial in one compiled loop and one that comes back to Python after every pull
-must see the same bits.
+No score exceeds the cost, so that most questions ("is there more evidence than this?") are settled without one.
 """
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import NamedTuple
 
 from mobai.kernels.compiled import entry, inner_kernel, kernel
-from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.seen import (
-    NORMAL,
-    UNIT,
-    KnownNoise,
-    Rewards,
-    Seen,
-    Tables,
-    estimate_noise,
-    gap_between,
-    model_of,
-    share,
-)
-from mobai.kernels.student import student_cost, student_score
-from mobai.kernels.unit import unit_cost, unit_score
+from mobai.kernels.costs import renew_pair, renew_row
+from mobai.kernels.dense import Integers, Vector
+from mobai.kernels.observations import NORMAL, UNIT, ObservationArrays, gap_between, model_of, position
+from mobai.kernels.student import student_score
+from mobai.kernels.unit import unit_score
 
 # The thresholds of mobai.theory.thresholds.
 MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
 WIDTHS = (1 / 8, 1.0, 8.0, 64.0, 512.0, 4096.0, 32768.0)
 
 
-@inner_kernel
-def renew_row(seen: Seen, m: int, best: int) -> None:
-    """Find Z of all pairs of an objective: the likelihood lost when the leader is not the better one; in place.
+class Prices(NamedTuple):
+    """What pairs pay when arms come and go (mobai.rules.stopping.roster), in nats."""
 
-    Infinite for the leader itself.
-    """
-    if model_of(seen.rewards, m) == NORMAL:
-        # The loop of every trial: no call in it carries the whole of what was seen.
-        top, doubt = seen.means[m, best] + seen.rewards.eps[m], seen.spread[m, best]
-        for i in range(seen.means.shape[1]):
-            gap = top - seen.means[m, i]
-            seen.pairs[m, i] = gap * gap / (2.0 * (doubt + seen.spread[m, i]))
-    else:
-        for i in range(seen.means.shape[1]):
-            if i != best:
-                seen.pairs[m, i] = other_cost(seen, m, best, i)
-    seen.pairs[m, best] = math.inf
-
-
-@inner_kernel
-def renew_pair(seen: Seen, m: int, best: int, i: int) -> None:
-    """Find Z of one pair again; both arms have rewards."""
-    if model_of(seen.rewards, m) == NORMAL:
-        gap = seen.means[m, best] + seen.rewards.eps[m] - seen.means[m, i]
-        seen.pairs[m, i] = gap * gap / (2.0 * (seen.spread[m, best] + seen.spread[m, i]))
-    else:
-        seen.pairs[m, i] = other_cost(seen, m, best, i)
-
-
-@kernel
-def other_cost(seen: Seen, m: int, best: int, i: int) -> float:
-    """Z of one pair whose noise is estimated."""
-    n_b, n_i = max(seen.counts[m, best], 1.0), max(seen.counts[m, i], 1.0)
-    if model_of(seen.rewards, m) == UNIT:
-        return unit_cost(n_b, share(seen, m, best), n_i, share(seen, m, i), seen.rewards.eps[m] / seen.rewards.width[m])
-    gap = gap_between(seen, m, best, i)
-    return student_cost(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i])[0]
-
-
-@entry
-def take_in(seen: Seen, tables: Tables, waiting: bool) -> None:
-    """Lay an experiment's tables out as what was seen; in place."""
-    # A kernel of its own: an entry that other kernels call with a constant is compiled once more for it.
-    lay(seen, tables, waiting)
-
-
-@kernel
-def lay(seen: Seen, tables: Tables, waiting: bool) -> None:
-    """Lay an experiment's tables out as what was seen; in place.
-
-    With ``waiting``, answers still owed count as if they had come and were like the others.
-    """
-    any_open = tables.open.any()
-    for m in range(len(seen.leaders)):
-        seen.open[m] = tables.open[m] or not any_open
-        for i in range(len(seen.asked)):
-            pulls = tables.pulls[i, m]
-            count = max(pulls, 1)
-            seen.counts[m, i] = pulls + (tables.asked[i] - tables.answered[i] if waiting else 0)
-            seen.sums[m, i] = tables.sums[i, m]
-            seen.means[m, i] = tables.sums[i, m] / count if pulls > 0 else -math.inf
-            seen.scatter[m, i] = tables.scatter[i, m] * (seen.counts[m, i] / count)
-            seen.sd[m, i] = tables.sd[i, m]
-    for i in range(len(seen.asked)):
-        seen.asked[i] = tables.asked[i]
-    renew(seen)
-
-
-@entry
-def renew(seen: Seen) -> None:
-    """Find noise, leaders and the statistics of all pairs from counts, means and scatter; in place."""
-    for m in range(len(seen.leaders)):
-        best = 0
-        for i in range(seen.means.shape[1]):
-            estimate_noise(seen, m, i)
-            if seen.means[m, i] > seen.means[m, best]:
-                best = i
-        seen.leaders[m] = best
-        renew_row(seen, m, best)
-        for i in range(seen.means.shape[1]):
-            # Nothing is known of a pair without rewards.
-            if i != best and (seen.counts[m, i] == 0.0 or seen.counts[m, best] == 0.0):
-                seen.pairs[m, i] = 0.0
+    surcharges: Vector  # of each arm, against arms that were there before it; 0 for arms of the start
+    all_pairs: float  # of two arms of the start, when nothing is known about retired ones
+    retired: Integers  # the arms of the start that were retired
 
 
 @kernel
@@ -139,13 +48,13 @@ def mixture_score(z: float, leader: float, other: float, level: float) -> float:
 
 @kernel
 def mixture_line(z: float, leader: float, other: float, u: float, width: float) -> float:
-    """One width's log E, a line in Z."""
+    """Return one width's log E, a line in Z."""
     return z / (1.0 + width * u) - 0.5 * math.log((1.0 + leader / width) * (1.0 + other / width))
 
 
 @entry
 def penalty_of(kind: int, leader: float, other: float, pulls: float, pairs: int) -> float:
-    """What the thresholds of the form ``Z - penalty`` take off."""
+    """Return what the thresholds of the form ``Z - penalty`` take off."""
     t = max(pulls, 1.0)
     if kind == KAUFMANN_KOOLEN:
         return 2.0 * (math.log(4.0 + math.log(leader)) + math.log(4.0 + math.log(other)))
@@ -158,9 +67,9 @@ def penalty_of(kind: int, leader: float, other: float, pulls: float, pairs: int)
 def score(
     kind: int, z: float, leader: float, other: float, ratio: float, pulls: float, pairs: int, level: float
 ) -> float:
-    """The evidence of a pair of known noise; ``ratio`` is the other arm's sd over the leader's. Never more than Z.
+    """Return the evidence of a pair of known noise; ``ratio`` is the other arm's sd over the leader's.
 
-    Where it is not above the level, any number between the two may come back.
+    It is never more than Z. Where it is not above the level, any number between the two may come back.
     """
     if kind == MIXTURE:
         # Counts in units of the pair's geometric mean variance: rescaling an objective changes nothing.
@@ -169,48 +78,117 @@ def score(
 
 
 @kernel
-def score_of(kind: int, seen: Seen, m: int, i: int, pulls: float, level: float) -> float:
-    """The evidence of an arm's pair with the leader, whatever the family."""
-    z, best = seen.pairs[m, i], seen.leaders[m]
-    n_b, n_i = seen.counts[m, best], seen.counts[m, i]
-    if i == best or n_b == 0.0 or n_i == 0.0:
-        return z
-    if kind != MIXTURE or model_of(seen.rewards, m) == NORMAL:
-        return score(kind, z, n_b, n_i, seen.sd[m, i] / seen.sd[m, best], pulls, seen.pairs.size, level)
-    if model_of(seen.rewards, m) == UNIT:
-        eps = seen.rewards.eps[m] / seen.rewards.width[m]
-        return unit_score(n_b, share(seen, m, best), n_i, share(seen, m, i), eps)
-    gap = gap_between(seen, m, best, i)
-    return student_score(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i], level)
+def score_of(kind: int, obs: ObservationArrays, m: int, i: int, pulls: float, level: float, beyond: float) -> float:
+    """Return the evidence of an arm's pair with the leader, whatever the family; its cost must be up to date.
 
-
-@entry
-def fill_scores(kind: int, seen: Seen, pulls: float, scores: Matrix) -> None:
-    """Fill in the evidence of all pairs."""
-    for m in range(scores.shape[0]):
-        for i in range(scores.shape[1]):
-            scores[m, i] = score_of(kind, seen, m, i, pulls, -math.inf)
-
-
-@entry
-def weigh(
-    kind: int, rewards: Rewards | KnownNoise, tables: Tables, told: int, leaders: Integers, evidence: Vector
-) -> None:
-    """Fill in the leader of every objective, and the evidence of its weakest pair.
-
-    The layout in between stays here: to make room for it from outside takes longer than everything else.
+    Where it is not above ``level``, any number that is not may come back, and where it is above ``beyond``, any that
+    is.
     """
-    seen = blank(rewards, len(leaders), len(tables.asked))
-    lay(seen, tables, False)
-    for m in range(len(leaders)):
-        leaders[m], evidence[m] = seen.leaders[m], math.inf
-        for i in range(len(tables.asked)):
-            evidence[m] = min(evidence[m], score_of(kind, seen, m, i, float(told), -math.inf))
+    z, best = obs.costs[m, i], obs.leaders[m]
+    n_b, n_i = obs.counts[m, best], obs.counts[m, i]
+    if n_b == 0.0 or n_i == 0.0:
+        return z
+    if kind != MIXTURE or model_of(obs.models, m) == NORMAL:
+        return score(kind, z, n_b, n_i, obs.sd[m, i] / obs.sd[m, best], pulls, obs.costs.size, level)
+    if model_of(obs.models, m) == UNIT:
+        eps = obs.models.eps[m] / obs.models.width[m]
+        return unit_score(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
+    gap = gap_between(obs, m, best, i)
+    return student_score(gap, n_b, obs.scatter[m, best], n_i, obs.scatter[m, i], level, beyond)
 
 
 @kernel
-def blank(rewards: Rewards | KnownNoise, objectives: int, arms: int) -> Seen:
-    """Make room for what was seen."""
-    table = np.empty((7, objectives, arms))
-    asked, leaders, wanted = np.empty(arms, np.int64), np.empty(objectives, np.int64), np.empty(objectives, np.int64)
-    return Seen(rewards, asked, table[0], table[1], table[2], table[3], table[4], table[5], leaders, table[6], wanted)
+def price_of(surcharges: Vector, one: int, other: int, initial: float) -> float:
+    """Return what a pair pays: what the later of its arms does, or ``initial`` for two arms of the start."""
+    surcharge = max(surcharges[one], surcharges[other])
+    return surcharge if surcharge > 0.0 else initial
+
+
+@inner_kernel
+def priced_evidence(
+    kind: int, obs: ObservationArrays, prices: Prices, initial: float, m: int, i: int, pulls: float, level: float
+) -> float:
+    """Return the evidence of a pair, less what it pays; any number that is not above the level if it is not."""
+    b = obs.leaders[m]
+    price = price_of(prices.surcharges, b, i, initial)
+    evidence = obs.costs[m, i]
+    if evidence > level + price:
+        if model_of(obs.models, m) == NORMAL:
+            ratio, n_b, n_i = obs.sd[m, i] / obs.sd[m, b], obs.counts[m, b], obs.counts[m, i]
+            evidence = score(kind, evidence, n_b, n_i, ratio, pulls, obs.costs.size, level + price)
+        else:
+            evidence = score_of(kind, obs, m, i, pulls, level + price, math.inf)
+    return evidence - price
+
+
+@inner_kernel
+def weakest_pair(
+    kind: int,
+    obs: ObservationArrays,
+    prices: Prices,
+    initial: float,
+    block: Integers,
+    first: int,
+    last: int,
+    pulls: float,
+    level: float,
+) -> float:
+    """Return the smallest evidence of the pairs of objectives ``first`` to ``last - 1``, less what they pay.
+
+    Any number that is not above the level comes back if one pair's is not. The pair that was found then last time
+    (``block``: objective, leader, arm; changed in place) is tried first, before stale costs are renewed.
+    """
+    arms = obs.means.shape[1]
+    objective, rival = max(block[0] - first, 0), max(block[2], 0)
+    least = math.inf
+    for turn in range(last - first):
+        m = first + moved_to_front(turn, objective)
+        b = obs.leaders[m]
+        if obs.stale[m] and rival != b and obs.counts[m, rival] > 0.0:
+            renew_pair(obs, m, b, rival)
+        elif obs.stale[m]:
+            renew_row(obs, m)
+        for step in range(arms):
+            i = moved_to_front(step, rival)
+            if step == 1 and obs.stale[m]:
+                renew_row(obs, m)
+            if i != b and obs.active[i]:
+                least = min(least, priced_evidence(kind, obs, prices, initial, m, i, pulls, level))
+            if least <= level:
+                block[0], block[1], block[2] = m, b, i
+                return least
+    return least
+
+
+@kernel
+def moved_to_front(step: int, first: int) -> int:
+    """Count 0, 1, 2, ... with one number moved to the front."""
+    if step == 0:
+        return first
+    return step - 1 if step <= first else step
+
+
+@kernel
+def exact_evidence(kind: int, obs: ObservationArrays, prices: Prices, initial: float, m: int, pulls: float) -> float:
+    """Return the evidence of an objective's weakest pair, less what it pays."""
+    if obs.stale[m]:
+        renew_row(obs, m)
+    least, b = math.inf, obs.leaders[m]
+    for i in range(obs.means.shape[1]):
+        if i != b and obs.active[i]:
+            price = price_of(prices.surcharges, b, i, initial)
+            least = min(least, score_of(kind, obs, m, i, pulls, -math.inf, least + price) - price)
+    return least
+
+
+@kernel
+def against_retired(kind: int, obs: ObservationArrays, prices: Prices, m: int, pulls: float) -> float:
+    """Return how clearly the leader beats the retired arms of the start; minus infinity if one is ahead of it."""
+    least, b = math.inf, obs.leaders[m]
+    for k in range(len(prices.retired)):
+        i = prices.retired[k]
+        ahead = obs.means[m, i] > obs.means[m, b] or (obs.means[m, i] == obs.means[m, b] and i < b)
+        if ahead or obs.counts[m, b] == 0.0:
+            return -math.inf
+        least = min(least, score_of(kind, obs, m, i, pulls, -math.inf, least))
+    return least

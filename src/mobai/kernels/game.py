@@ -67,11 +67,10 @@ def slowest_of_all(a: Matrix, b: Matrix, best: Integers, shares: Vector) -> floa
 
 
 @kernel
-def normalise(a: Matrix, b: Matrix, best: Integers, weights: Vector) -> float:
+def normalise(a: Matrix, b: Matrix, best: Integers, weights: Vector, even: Vector) -> float:
     """Divide by the smallest rate at the weights (at even ones if it is zero): then value and prices are near one."""
     unit = slowest_of_all(a, b, best, weights)
     if unit == 0.0:
-        even = np.empty(len(weights))
         fill(even, 1.0 / len(weights))
         unit = slowest_of_all(a, b, best, even)
     for m in range(a.shape[0]):
@@ -92,17 +91,15 @@ def has_ties(gaps: Matrix, best: Integers) -> bool:
 
 
 @kernel
-def separate_ties(gaps: Matrix, best: Integers) -> Matrix:
-    """Where a best arm is tied, the limit of vanishing gaps: about one for tied pairs, next to endless for others.
+def separate_ties(gaps: Matrix, best: Integers, separated: Matrix) -> None:
+    """Fill in the limit of vanishing gaps where a best arm is tied: about one for tied pairs, others next to endless.
 
     They differ by a millionth, in a fixed pattern: equal ones would make every vertex a crossing of many constraints.
     """
-    separated = np.empty_like(gaps)
     for m in range(len(best)):
         for i in range(gaps.shape[1]):
             tied = gaps[m, i] == 0.0 and i != best[m]
             separated[m, i] = (1.0 if tied else 1e6) * (1.0 + 1e-6 * pattern(m, i))
-    return separated
 
 
 @kernel

@@ -10,18 +10,50 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.compiled import fast_kernel, kernel
+from mobai.kernels.compiled import array_kernel, fast_kernel, kernel
 from mobai.kernels.cone import Cone, Point
 from mobai.kernels.dense import Integers, Matrix, Vector, add_up, dot, factor, fill, solve
 
 
 class System(NamedTuple):
-    """Newton's matrix: a diagonal (inverted once built), the coupling with the hubs, their factorised block."""
+    """Newton's matrix: a diagonal (inverted once built), the coupling with the hubs, their factorised block.
+
+    The rest is room for the right-hand side and the solution of a step, and for what is computed on the way.
+    """
 
     diagonal: Vector
     to_hub: Matrix
     block: Matrix
     swaps: Integers
+    inner: Vector
+    inverse: Vector
+    right: Vector
+    move: Vector
+    changes: Matrix
+    floors: Matrix
+    small: Matrix
+    small_right: Vector
+    small_swaps: Integers
+
+
+@array_kernel
+def new_system(arms: int, objectives: int, hubs: int) -> System:
+    """Make room for a system with so many hubs."""
+    return System(
+        np.empty(arms),
+        np.empty((hubs, arms)),
+        np.empty((hubs, hubs)),
+        np.empty(hubs, np.int64),
+        np.empty(hubs),
+        np.empty(arms),
+        np.empty(arms),
+        np.empty(arms),
+        np.empty((objectives + 1, arms)),
+        np.empty((4, arms)),
+        np.empty((2, 2)),
+        np.empty(2),
+        np.empty(2, np.int64),
+    )
 
 
 @kernel
@@ -89,9 +121,8 @@ def add_stiffness(
 
 
 @kernel
-def aim(cone: Cone, point: Point, inverse: Vector, barrier: float) -> Vector:
-    """The right-hand side of a step towards prices of barrier/slack; the current prices cancel out."""
-    right = np.empty(len(inverse))
+def aim(cone: Cone, point: Point, inverse: Vector, barrier: float, right: Vector) -> None:
+    """Fill in the right-hand side of a step towards prices of barrier/slack; the current prices cancel out."""
     fill(right, -1.0)
     for m in range(len(cone.best)):
         j = cone.best[m]
@@ -103,7 +134,6 @@ def aim(cone: Cone, point: Point, inverse: Vector, barrier: float) -> Vector:
             together += barrier / point.slack[len(cone.best), i]
         for i in range(len(right)):
             right[i] -= cone.floor * together
-    return right
 
 
 @fast_kernel
@@ -120,21 +150,21 @@ def add_targets(
 
 
 @kernel
-def solve_newton(cone: Cone, point: Point, system: System, right: Vector, move: Vector) -> None:
+def solve_newton(cone: Cone, point: Point, system: System) -> None:
     """Solve with the floors' part ``P diag(q) P - diag(q)``, ``P = I - floor 1 1'``, by Woodbury's formula."""
+    right, move = system.right, system.move
     solve_arrow(cone, system, right, move)
     if cone.floor == 0.0:
         return
-    q, ones = np.empty(len(right)), np.empty(len(right))
+    q, ones, by_q, by_one = system.floors[0], system.floors[1], system.floors[2], system.floors[3]
     for i in range(len(right)):
         q[i] = point.prices[len(cone.best), i] / point.slack[len(cone.best), i]
         ones[i] = 1.0
-    by_q, by_one = np.empty(len(right)), np.empty(len(right))
     solve_arrow(cone, system, q, by_q)
     solve_arrow(cone, system, ones, by_one)
     # middle = floor [[0, -1], [-1, floor sum q]]; small = I + middle [q, 1]' [by_q, by_one]
     floor, mass = cone.floor, cone.floor * add_up(q)
-    small, inner, swaps = np.empty((2, 2)), np.empty(2), np.empty(2, np.int64)
+    small, inner, swaps = system.small, system.small_right, system.small_swaps
     small[0, 0], small[0, 1] = 1.0 - floor * add_up(by_q), -floor * add_up(by_one)
     small[1, 0] = floor * (mass * add_up(by_q) - dot(q, by_q))
     small[1, 1] = 1.0 + floor * (mass * add_up(by_one) - dot(q, by_one))
@@ -149,8 +179,7 @@ def solve_newton(cone: Cone, point: Point, system: System, right: Vector, move: 
 @kernel
 def solve_arrow(cone: Cone, system: System, right: Vector, solution: Vector) -> None:
     """Solve with the diagonal and the hubs' block."""
-    hubs = len(system.block)
-    inner = np.empty(hubs)
+    hubs, inner = len(system.block), system.inner
     for h in range(hubs):
         inner[h] = -weighted_product(system.to_hub[h], right, system.diagonal)
     for i in range(len(right)):

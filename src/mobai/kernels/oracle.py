@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mobai.kernels.compiled import entry, fast_kernel, kernel
+from mobai.kernels.compiled import array_kernel, entry, fast_kernel, kernel
 from mobai.kernels.cone import Cone, Point, complementarity, count, invert, measure, relative_gap, start
 from mobai.kernels.dense import Integers, Matrix, Vector, add_up, copy, find_hubs
-from mobai.kernels.newton import System, aim, assemble, solve_newton
+from mobai.kernels.newton import System, aim, assemble, new_system, solve_newton
 
 TO_THE_BOUNDARY = 0.99
 SHORTEST_STEP = 1e-10
@@ -21,47 +21,61 @@ def solve_oracle(
     return find_weights(own, lead, best, floor, target, most)
 
 
-@kernel
+@array_kernel
 def find_weights(
     own: Matrix, lead: Matrix, best: Integers, floor: float, target: float, most: int
 ) -> tuple[Vector, Matrix, int]:
-    """Iterate until the relative gap is at most ``target``; gives weights, prices (the floors' last) and steps."""
+    """Iterate until the relative gap is at most ``target``; return weights, prices (the floors' last) and steps."""
     objectives, arms = own.shape
     hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
-    hubs = find_hubs(best, hub, place)
+    system = new_system(arms, objectives, find_hubs(best, hub, place))
     cone = Cone(own, lead, best, hub, place, floor)
-    point = start(cone)
-    weights, prices = point.weights.copy(), point.prices.copy()
-    system = System(np.empty(arms), np.empty((hubs, arms)), np.empty((hubs, hubs)), np.empty(hubs, np.int64))
-    changes = np.empty((objectives + 1, arms))
-    gap = best_gap = relative_gap(cone, point)
-    centring, steps = 0.1, 0
-    while best_gap > target and steps < most:
-        # A curved constraint can be hugged long before the optimum: the certified gap sees that.
-        distance = max(complementarity(point), gap * add_up(point.weights))
-        length = advance(cone, point, system, centring * distance / count(cone), changes)
-        steps += 1
-        if length == 0.0:
-            break
-        centring = min(max((1.0 - length) ** 2, 0.02), 0.8)
-        gap = relative_gap(cone, point)
-        if gap < best_gap:
-            best_gap = gap
-            copy(point.weights, weights)
-            for m in range(objectives + 1):
-                copy(point.prices[m], prices[m])
+    point = Point(np.empty(arms), np.empty((objectives + 1, arms)), np.empty((objectives + 1, arms)))
+    weights, prices = np.empty(arms), np.empty((objectives + 1, arms))
+    steps = iterate(cone, point, system, target, most, weights, prices)
     return weights, prices, steps
 
 
 @kernel
-def advance(cone: Cone, point: Point, system: System, barrier: float, changes: Matrix) -> float:
-    """Take one step in place; gives its length, 0 when none is left to take."""
+def iterate(cone: Cone, point: Point, system: System, target: float, most: int, weights: Vector, prices: Matrix) -> int:
+    """Take steps until the relative gap is at most ``target``; fill in the best weights and prices."""
+    start(cone, point, system.inverse)
+    gap = best_gap = relative_gap(cone, point, system.right)
+    keep(point, weights, prices)
+    centring, steps = 0.1, 0
+    while best_gap > target and steps < most:
+        # A curved constraint can be hugged long before the optimum: the certified gap sees that.
+        distance = max(complementarity(point), gap * add_up(point.weights))
+        length = advance(cone, point, system, centring * distance / count(cone))
+        steps += 1
+        if length == 0.0:
+            break
+        centring = min(max((1.0 - length) ** 2, 0.02), 0.8)
+        gap = relative_gap(cone, point, system.right)
+        if gap < best_gap:
+            best_gap = gap
+            keep(point, weights, prices)
+    return steps
+
+
+@kernel
+def keep(point: Point, weights: Vector, prices: Matrix) -> None:
+    """Copy the weights and prices of a point."""
+    copy(point.weights, weights)
+    for m in range(len(prices)):
+        copy(point.prices[m], prices[m])
+
+
+@kernel
+def advance(cone: Cone, point: Point, system: System, barrier: float) -> float:
+    """Take one step in place; return its length, 0 when none is left to take."""
     objectives, arms = cone.own.shape
-    inverse = invert(point.weights)
+    inverse, move, changes = system.inverse, system.move, system.changes
+    invert(point.weights, inverse)
     if not assemble(cone, point, inverse, system):
         return 0.0
-    move = np.empty(arms)
-    solve_newton(cone, point, system, aim(cone, point, inverse, barrier), move)
+    aim(cone, point, inverse, barrier, system.right)
+    solve_newton(cone, point, system)
     fall = change_floor_prices(cone, point, barrier, move, changes[objectives])
     for m in range(objectives):
         j = cone.best[m]
@@ -79,13 +93,13 @@ def advance(cone: Cone, point: Point, system: System, barrier: float, changes: M
         )
         changes[m, j] = 0.0
         fall = max(fall, one)
-    length = longest_step(cone, point, move, fall)
+    length = longest_step(cone, point, move, fall, system.right)
     for i in range(arms):
         point.weights[i] += length * move[i]
     for m in range(objectives + 1):
         for i in range(arms):
             point.prices[m, i] += length * changes[m, i]
-    measure(cone, point)
+    measure(cone, point, inverse)
     return length
 
 
@@ -128,13 +142,12 @@ def change_floor_prices(cone: Cone, point: Point, barrier: float, move: Vector, 
 
 
 @kernel
-def longest_step(cone: Cone, point: Point, move: Vector, fall: float) -> float:
-    """A step that leaves everything a hundredth of itself, given the fastest fall of what is linear.
+def longest_step(cone: Cone, point: Point, move: Vector, fall: float, trial: Vector) -> float:
+    """Return a step that leaves everything a hundredth of itself, given the fastest fall of what is linear.
 
-    The pairs' slacks are curved, so it backtracks.
+    The pairs' slacks are curved, so it backtracks. Overwrites ``trial``.
     """
     length = 1.0 if fall <= TO_THE_BOUNDARY else TO_THE_BOUNDARY / fall
-    trial = np.empty(len(move))
     while length > SHORTEST_STEP:
         for i in range(len(move)):
             trial[i] = 1.0 / (point.weights[i] + length * move[i])

@@ -6,6 +6,7 @@ import numpy as np
 
 from mobai.kernels.basis import (
     Lines,
+    Scratch,
     decode,
     draw_lines,
     evaluate,
@@ -27,15 +28,14 @@ TIE = 1.0 + 1e-12
 
 
 @kernel
-def choose_leaving(program: Program, own: Integers, tight: Integers, prices: Vector) -> tuple[int, bool]:
+def choose_leaving(program: Program, own: Integers, tight: Integers, scratch: Scratch) -> tuple[int, bool]:
     """Find the constraint whose price is worth the least, if below zero: its position, or that of its arm's own one.
 
     A pair's price counts by what it is worth to the arm it means most to, so that all are in the unit of the total's.
     """
-    objectives = len(program.best)
+    objectives, prices, arm, pair = len(program.best), scratch.prices, scratch.arm, scratch.pair
     total = len(own) * (objectives + 1)
     sum_price = price_of_total(tight, prices, total)
-    arm, pair = np.empty(len(tight), np.int64), np.empty(len(tight), np.int64)
     decode(tight, objectives + 1, total, arm, pair)
     worst, leaving, is_own, largest = 0.0, -1, False, 0.0
     for k in range(len(tight)):
@@ -148,7 +148,9 @@ def blocking_pair(
 
 @kernel
 def mark_members(program: Program, own: Integers, tight: Integers, member: Flags) -> None:
-    """Mark what holds an arm or is tight: it moves along, and cannot block."""
+    """Mark what holds an arm or is tight, and nothing else: it moves along, and cannot block."""
+    for code in range(len(member)):
+        member[code] = 0
     for i in range(len(own)):
         if program.place[i] < 0:
             member[i * (len(program.best) + 1) + own[i]] = 1
@@ -157,25 +159,22 @@ def mark_members(program: Program, own: Integers, tight: Integers, member: Flags
 
 
 @kernel
-def simplex(
-    program: Program,
-    lines: Lines,
-    own: Integers,
-    tight: Integers,
-    pins: Vector,
-    warm: bool,
-    shares: Vector,
-    prices: Vector,
-) -> int:
-    """Pivot until no price is negative, or no pivot is left to try; returns their number. The certificate judges.
+def simplex(program: Program, own: Integers, tight: Integers, warm: bool, shares: Vector, scratch: Scratch) -> int:
+    """Pivot until no price is negative, or no pivot is left to try; return their number. The certificate judges.
 
-    A warm start, from a basis of another program, may be infeasible: then there is nothing to pivot.
+    A warm start, from a basis of another program, may be infeasible: then there is nothing to pivot. Basis, shares and
+    the prices of the scratch are changed in place.
     """
     objectives, arms = program.a.shape
     n, width = len(tight), objectives + 1
-    matrix, swaps = np.empty((n, n)), np.empty(n, np.int64)
-    z, direction, change, trial = np.empty(n), np.empty(n), np.empty(arms), np.empty(arms)
-    member = np.zeros(arms * width + 1 + n, np.uint8)
+    lines, pins, prices, matrix, swaps = scratch.lines, scratch.pins, scratch.prices, scratch.matrix, scratch.swaps
+    z, direction, change, trial, member = (
+        scratch.z,
+        scratch.direction,
+        scratch.change,
+        scratch.trial,
+        scratch.member,
+    )
     draw_lines(program, lines, own)
     mark_members(program, own, tight, member)
     most = 1000 + 10 * arms
@@ -189,7 +188,7 @@ def simplex(
         fill(prices, 0.0)
         prices[n - 1] = -1.0
         solve_transposed(matrix, swaps, prices)
-        leaving, is_own = choose_leaving(program, own, tight, prices)
+        leaving, is_own = choose_leaving(program, own, tight, scratch)
         if leaving < 0:
             return pivots
         if is_own:

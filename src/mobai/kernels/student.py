@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from mobai.kernels.compiled import kernel
 
 # Each width is a test of its own and pays for its share.
 WIDTHS = (1.0, 64.0)
 TOLERANCE = 1e-7
 MOST_CELLS = 4096
+DEEPEST = 46
 
 
 @kernel
@@ -69,54 +68,70 @@ def student_cost(gap: float, n_b: float, v_b: float, n_i: float, v_i: float) -> 
 
 
 @kernel
-def student_score(gap: float, n_b: float, v_b: float, n_i: float, v_i: float, level: float) -> float:
-    """The evidence of the pair, in nats that may be compared with other families'.
+def student_score(gap: float, n_b: float, v_b: float, n_i: float, v_i: float, level: float, beyond: float) -> float:
+    """Return the evidence of the pair, in nats that may be compared with other families'.
 
-    The two martingales are independent, so the logarithm of their product has the tail (1 + L) exp(-L).
+    The two martingales are independent, so the logarithm of their product has the tail (1 + L) exp(-L). Where it is not
+    above ``level``, any number that is not may come back, and where it is above ``beyond``, any that is.
     """
-    best = -math.inf
+    best, enough = -math.inf, more_than(beyond)
     for c in WIDTHS:
         price = 0.5 * math.log1p(n_b / c) + 0.5 * math.log1p(n_i / c)
-        against = smallest_sum(gap, n_b, v_b, c / (n_b + c), n_i, v_i, c / (n_i + c), level + price)
+        against = smallest_sum(gap, n_b, v_b, c / (n_b + c), n_i, v_i, c / (n_i + c), level + price, enough + price)
         best = max(best, against - price)
+        if best > enough:
+            break
     return (best - math.log1p(best) if best > 0.0 else best) - math.log(len(WIDTHS))
 
 
 @kernel
+def more_than(evidence: float) -> float:
+    """Return an L for which ``L - log(1 + L) - log(2)`` is more than this evidence.
+
+    For x >= 0, ``log(1 + L)`` is less than ``sqrt(x) + 1`` at ``L = x + sqrt(x) + 1``.
+    """
+    x = max(evidence, 0.0) + math.log(len(WIDTHS))
+    return x + math.sqrt(x) + 1.0
+
+
+@kernel
 def smallest_sum(
-    gap: float, n_b: float, v_b: float, k_b: float, n_i: float, v_i: float, k_i: float, enough: float
+    gap: float, n_b: float, v_b: float, k_b: float, n_i: float, v_i: float, k_i: float, level: float, enough: float
 ) -> float:
-    """A lower bound, within the tolerance, of ``part_b(gap - x) + part_i(x)`` over 0 <= x <= gap.
+    """Return a lower bound, within the tolerance, of ``part_b(gap - x) + part_i(x)`` over 0 <= x <= gap.
 
     Branch and bound over cells on which each part is convex or concave: there the tangent in the middle, or the chord,
-    is below it. As soon as some x is not above ``enough``, its value is returned.
+    is below it. As soon as some x is not above ``level``, its value is returned; cells whose bound is above ``enough``
+    are not divided.
     """
     least = min(part(gap, n_b, v_b, k_b), part(gap, n_i, v_i, k_i))
     turn_i = min(bend(n_i, v_i, k_i), gap)
     turn_b = max(gap - bend(n_b, v_b, k_b), 0.0)
-    cells = np.empty((128, 2))
-    cells[0, 0], cells[0, 1] = 0.0, min(turn_i, turn_b)
-    cells[1, 0], cells[1, 1] = max(turn_i, turn_b), gap
-    cells[2, 0], cells[2, 1] = min(turn_i, turn_b), max(turn_i, turn_b)
-    left, bound = 3, math.inf
-    for _ in range(MOST_CELLS):
-        if left == 0 or least <= enough:
-            break
-        left -= 1
-        low, high = cells[left, 0], cells[left, 1]
-        x = 0.5 * (low + high)
-        least = min(least, part(gap - x, n_b, v_b, k_b) + part(x, n_i, v_i, k_i))
-        floor_b = line_below(gap - low, gap - high, gap - x, turn_b < x, n_b, v_b, k_b)
-        floor_i = line_below(low, high, x, x < turn_i, n_i, v_i, k_i)
-        floor = min(floor_b[0] + floor_i[0], floor_b[1] + floor_i[1])
-        if floor >= least - TOLERANCE or high - low <= 1e-14 * gap or left + 2 > len(cells):
+    bound, cells = math.inf, 0
+    for stretch in range(3):
+        # Between the two turns first: there the minimum is likeliest.
+        start = min(turn_i, turn_b) if stretch == 0 else 0.0 if stretch == 1 else max(turn_i, turn_b)
+        end = max(turn_i, turn_b) if stretch == 0 else min(turn_i, turn_b) if stretch == 1 else gap
+        # Cell number ``place`` of the stretch cut into 2^depth; they are visited from left to right.
+        depth, place = 0, 0
+        while depth >= 0 and least > level:
+            width = (end - start) / (1 << depth)
+            low, high = start + place * width, start + (place + 1) * width
+            x = 0.5 * (low + high)
+            least = min(least, part(gap - x, n_b, v_b, k_b) + part(x, n_i, v_i, k_i))
+            floor_b = line_below(gap - low, gap - high, gap - x, turn_b < x, n_b, v_b, k_b)
+            floor_i = line_below(low, high, x, x < turn_i, n_i, v_i, k_i)
+            floor = min(floor_b[0] + floor_i[0], floor_b[1] + floor_i[1])
+            cells += 1
+            if floor < min(least - TOLERANCE, enough) and depth < DEEPEST and cells < MOST_CELLS:
+                depth, place = depth + 1, 2 * place
+                continue
             bound = min(bound, floor)
-            continue
-        cells[left, 0], cells[left, 1], cells[left + 1, 0], cells[left + 1, 1] = low, x, x, high
-        left += 2
-    for cell in range(left):
-        # Given up: what is left is bounded by what each part has at least.
-        bound = min(bound, part(gap - cells[cell, 1], n_b, v_b, k_b) + part(cells[cell, 0], n_i, v_i, k_i))
+            place += 1
+            while depth > 0 and place % 2 == 0:
+                depth, place = depth - 1, place // 2
+            if depth == 0:
+                depth = -1
     return min(least, bound)
 
 

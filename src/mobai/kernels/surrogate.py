@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mobai.kernels.basis import Lines, decode, own_worth, price_of_total
-from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.basis import Scratch, decode, new_scratch, own_worth, price_of_total
+from mobai.kernels.compiled import array_kernel, entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, add_up, copy, fill, find_hubs
 from mobai.kernels.game import Program, has_ties, linearise, normalise, ruffle, separate_ties, slowest_of_all
 from mobai.kernels.pivots import simplex
@@ -28,7 +28,7 @@ def solve_surrogate(
     return solve_from(gaps, variance, best, weights, floor, bases, solutions)
 
 
-@kernel
+@array_kernel
 def solve_from(
     gaps: Matrix,
     variance: Matrix,
@@ -41,33 +41,24 @@ def solve_from(
     """Linearise at the weights and solve, starting from the better of two earlier solutions.
 
     Solutions go to and fro between vertices on either side of the optimum, so the last but one is often the next. Both
-    arrays have a row a solution, newest first: in ``bases`` what holds every arm and then what is tight, with -1 in
+    arrays have one row per solution, newest first: in ``bases`` what holds every arm and then what is tight, with -1 in
     front of a row that is empty. They are changed in place. Returns the value, its upper bound and the pivots.
     """
     objectives, arms = gaps.shape
+    a, b = np.empty((objectives, arms)), np.empty((objectives, arms))
     tied = has_ties(gaps, best)
     if tied:
-        gaps = separate_ties(gaps, best)
-    a, b = np.empty((objectives, arms)), np.empty((objectives, arms))
-    for m in range(objectives):
-        linearise(gaps, variance, weights, m, best[m], a, b)
-    unit = normalise(a, b, best, weights)
+        separated = np.empty((objectives, arms))
+        separate_ties(gaps, best, separated)
+        gaps = separated
     hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
-    hubs = find_hubs(best, hub, place)
+    scratch = new_scratch(arms, objectives, find_hubs(best, hub, place))
+    unit = linearise_all(gaps, variance, best, weights, a, b, scratch.change)
     program = Program(a, b, best, hub, place, floor)
-    start, reached = 0, -1.0
-    for k in range(2):
-        if bases[k, 0] >= 0:
-            value = slowest_of_all(a, b, best, solutions[k])
-            if value > reached:
-                start, reached = k, value
     basis, shares = np.zeros(bases.shape[1], np.int64), np.empty(arms)
-    fill(shares, 1.0 / arms)
-    if reached >= 0.0:
-        copy(bases[start], basis)
-        copy(solutions[start], shares)
-    own, tight = basis[:arms], basis[arms : arms + hubs + 1]
-    value, upper, pivots = solve_program(program, own, tight, reached >= 0.0, shares)
+    start, reached = take_better(program, bases, solutions, basis, shares)
+    own, tight = basis[:arms], basis[arms : arms + len(scratch.prices)]
+    value, upper, pivots = solve_program(program, own, tight, reached >= 0.0, shares, scratch)
     if start == 1 or pivots > 0:
         copy(bases[0], bases[1])
         copy(solutions[0], solutions[1])
@@ -77,16 +68,42 @@ def solve_from(
 
 
 @kernel
+def linearise_all(
+    gaps: Matrix, variance: Matrix, best: Integers, weights: Vector, a: Matrix, b: Matrix, even: Vector
+) -> float:
+    """Fill in the derivatives of all pairs' rates at the weights, in units of the smallest rate; return that unit."""
+    for m in range(len(best)):
+        linearise(gaps, variance, weights, m, best[m], a, b)
+    return normalise(a, b, best, weights, even)
+
+
+@kernel
+def take_better(
+    program: Program, bases: Integers, solutions: Matrix, basis: Integers, shares: Vector
+) -> tuple[int, float]:
+    """Copy the better of two earlier solutions, or even shares if there is none; its place, and what it reaches."""
+    place, reached = 0, -1.0
+    for k in range(2):
+        if bases[k, 0] >= 0:
+            value = slowest_of_all(program.a, program.b, program.best, solutions[k])
+            if value > reached:
+                place, reached = k, value
+    fill(shares, 1.0 / len(shares))
+    if reached >= 0.0:
+        copy(bases[place], basis)
+        copy(solutions[place], shares)
+    return place, reached
+
+
+@kernel
 def solve_program(
-    program: Program, own: Integers, tight: Integers, warm: bool, shares: Vector
+    program: Program, own: Integers, tight: Integers, warm: bool, shares: Vector, scratch: Scratch
 ) -> tuple[float, float, int]:
     """Solve from a basis if warm, else from even shares of the hubs; from where it ended if that is not certified.
 
     Returns the value, its upper bound and the number of pivots; basis and shares are changed in place.
     """
-    arms, hubs = len(shares), len(tight) - 1
-    lines = Lines(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms, np.int64))
-    pins, prices = np.zeros(hubs), np.zeros(hubs + 1)
+    pins = scratch.pins
     pivots, value, upper = 0, 0.0, np.inf
     for start in range(4):
         if start == 2:
@@ -98,16 +115,16 @@ def solve_program(
             place_pins(program, shares, 0.01 if pinned else 0.0, pins)
         if pinned and start % 2 == 1:
             pin_hubs(program, own, tight, pins)
-        pivots += simplex(program, lines, own, tight, pins, not pinned, shares, prices)
-        value, upper = certify(program, own, tight, prices, shares)
+        pivots += simplex(program, own, tight, not pinned, shares, scratch)
+        value, upper = certify(program, own, tight, shares, scratch)
         if upper - value <= CERTIFIED * upper:
             break
     return value, upper, pivots
 
 
 @kernel
-def certify(program: Program, own: Integers, tight: Integers, prices: Vector, shares: Vector) -> tuple[float, float]:
-    """Put the shares inside Gamma_eta, then give their value and the bound that the prices prove."""
+def certify(program: Program, own: Integers, tight: Integers, shares: Vector, scratch: Scratch) -> tuple[float, float]:
+    """Put the shares inside Gamma_eta, then return their value and the bound that the prices prove."""
     objectives, arms = program.a.shape
     excess = 0.0
     for i in range(arms):
@@ -119,8 +136,8 @@ def certify(program: Program, own: Integers, tight: Integers, prices: Vector, sh
     spare = 1.0 - arms * program.floor
     for i in range(arms):
         shares[i] = program.floor + (shares[i] - program.floor) * (spare / excess)
-    worth, mass = np.zeros(arms), 0.0
-    arm, pair = np.empty(len(tight), np.int64), np.empty(len(tight), np.int64)
+    prices, worth, arm, pair, mass = scratch.prices, scratch.worth, scratch.arm, scratch.pair, 0.0
+    fill(worth, 0.0)
     decode(tight, objectives + 1, arms * (objectives + 1), arm, pair)
     for k in range(len(tight)):
         if arm[k] >= 0 and pair[k] < objectives:

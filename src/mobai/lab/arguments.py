@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mobai.engine import Policy
 from mobai.errors import InputError
-from mobai.policy import Policy
 from mobai.problem import Instance
 from mobai.problem.files import to_json
 from mobai.rules.catalogue import rule_spec, sampling_rule

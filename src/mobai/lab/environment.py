@@ -1,14 +1,13 @@
-"""A simulated world: pulls an arm of an instance and returns noisy rewards."""
+"""A simulated environment: pulls an arm of an instance and returns noisy rewards."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 
 import numpy as np
 
 from mobai.lab.seeds import digest
-from mobai.problem import FloatArray, Instance
+from mobai.problem import Family, FloatArray, Instance
 
 ROWS = 64
 
@@ -36,37 +35,20 @@ class Noise:
 
 
 class Rewards:
-    """The rewards of an instance by arm and pull: its means, and noise in the shape of each objective's family.
-
-    Gaussian noise for Gaussian, sub-Gaussian and unknown-variance objectives; coins for Bernoulli ones. A bounded
-    reward is at one of the ends of its range, with the probability that gives the stated sd, else at its mean.
-    """
+    """The rewards of an instance by arm and pull: its means, and noise in the shape of each objective's family."""
 
     def __init__(self, instance: Instance, seed: int, trial: int) -> None:
         self._instance, self._noise = instance, Noise(instance, seed, trial)
-        ranges = (objective.family.range for objective in instance.objectives)
-        self._ranged = [m for m, (low, high) in enumerate(ranges) if high - low < math.inf]
+        families = [objective.family for objective in instance.objectives]
+        # Most families add noise to the mean, all objectives at once.
+        self._others = [(m, family) for m, family in enumerate(families) if type(family).draw is not Family.draw]
 
     def block(self, arm: int, index: int) -> FloatArray:
-        """Give the rewards of an arm's pulls from ``64 index`` on, in the objectives' own units. Shape (64, M)."""
-        noise = self._noise.block(arm, index)
-        rewards: FloatArray = self._instance.means[arm] + self._instance.sd[arm] * noise
-        for m in self._ranged:
-            rewards[:, m] = self._within_range(arm, m, noise[:, m])
-        return rewards
-
-    def _within_range(self, arm: int, m: int, noise: FloatArray) -> FloatArray:
-        from scipy.special import ndtri
-
-        low, high = self._instance.objectives[m].family.range
-        mean, sd = self._instance.means[arm, m], self._instance.sd[arm, m]
-        extreme = min(sd**2 / ((mean - low) * (high - mean)), 1.0)
-        top = extreme * (mean - low) / (high - low)
-        # Ties between the two quantiles belong to the upper end: then there is no middle.
-        at_top, at_bottom = noise >= -ndtri(top), noise < ndtri(extreme - top)
-        if extreme == 1.0:
-            at_bottom = ~at_top
-        rewards: FloatArray = np.where(at_top, high, np.where(at_bottom, low, mean))
+        """Return the rewards of an arm's pulls from ``64 index`` on, in the objectives' own units. Shape (64, M)."""
+        noise, means, sd = self._noise.block(arm, index), self._instance.means[arm], self._instance.sd[arm]
+        rewards: FloatArray = means + sd * noise
+        for m, family in self._others:
+            rewards[:, m] = family.draw(means[m], sd[m], noise[:, m])
         return rewards
 
 

@@ -21,7 +21,7 @@ from mobai.lab.arguments import (
     whole_number,
 )
 from mobai.lab.results import Results, Rows
-from mobai.lab.trajectory import Setting, run_trajectory
+from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
 
 _SECONDS_BETWEEN_SAVES = 30.0
@@ -171,8 +171,8 @@ def _parallel(
     if effective_n_jobs(n_jobs) > 1:
         for line in {task.spec: task.line for task in tasks}.values():
             # Compiled here, once, the kernels are on disk when the workers look for them.
-            run_trajectory(Setting(instance, *line, levels, seed, max_pulls=instance.shape[0] + 1, focus=focus))
-    settings = (Setting(instance, *task.line, levels, seed, task.trial, max_pulls, focus) for task in tasks)
+            run_trajectory(TrialSpec(instance, *line, levels, seed, max_pulls=instance.shape[0] + 1, focus=focus))
+    settings = (TrialSpec(instance, *task.line, levels, seed, task.trial, max_pulls, focus) for task in tasks)
     work = (delayed(run_task)(task.spec, setting) for task, setting in zip(tasks, settings, strict=True))
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
     try:
@@ -183,7 +183,7 @@ def _parallel(
             finished.close()
 
 
-def run_task(spec: str, setting: Setting) -> Rows:
+def run_task(spec: str, setting: TrialSpec) -> Rows:
     """Run one trial of one sampling rule; gives its rows for every stopping rule and delta."""
     return Rows.read(setting.instance, spec, setting.trial, run_trajectory(setting))
 

@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.trial import Ladder, World
+from mobai.engine import Engine
+from mobai.kernels.trial import Ladder, RewardBlocks, TrialArrays
 from mobai.lab.environment import ROWS, Environment, Rewards
 from mobai.lab.seeds import stream
-from mobai.policy import Policy
-from mobai.problem import FloatArray, Instance, IntArray, Tally
-from mobai.rules.sampling.base import CompiledRule, Game, SamplingRule
-from mobai.rules.stopping import GLR, Elimination, StoppingRule, Watch
-from mobai.theory.thresholds import find_threshold
+from mobai.problem import FloatArray, Instance, IntArray
+from mobai.rules.sampling.base import CompiledRule, SamplingRule
+from mobai.rules.stopping import Monitor, StoppingRule
+from mobai.theory.observations import Observations
+from mobai.theory.thresholds import no_prices
 
 # Pulls between two visits to Python, where Ctrl-C is heard.
 _AT_A_TIME = 1024
@@ -48,7 +49,7 @@ class Trajectory:
     pulls: int
 
 
-class Setting(NamedTuple):
+class TrialSpec(NamedTuple):
     """What determines a trajectory: an instance, a sampling rule and who reads it, at which log(1/delta), ascending.
 
     With ``focus``, sampling works only for objectives that are not decided yet: by the first stopping rule, at the only
@@ -65,15 +66,15 @@ class Setting(NamedTuple):
     focus: bool = False
 
 
-def run_trajectory(setting: Setting) -> Trajectory:
+def run_trajectory(spec: TrialSpec) -> Trajectory:
     """Run a rule until every stopping rule has stopped at the last level.
 
-    In compiled code where both are ours, else pull by pull.
+    In compiled code where that is possible, else pull by pull.
     """
-    known = all(type(stopping) in (GLR, Elimination) for stopping in setting.stoppings)
-    if isinstance(setting.rule, CompiledRule) and known and setting.max_pulls >= setting.instance.shape[0]:
-        return run_compiled(setting, setting.rule)
-    return run_stepwise(setting)
+    rule = spec.rule
+    if isinstance(rule, CompiledRule) and rule.can_follow(spec.stoppings) and spec.max_pulls >= spec.instance.shape[0]:
+        return run_compiled(spec, rule)
+    return run_stepwise(spec)
 
 
 def coins(seed: int, trial: int) -> np.random.Generator:
@@ -81,89 +82,90 @@ def coins(seed: int, trial: int) -> np.random.Generator:
     return stream(seed, "rule", "trial", trial)
 
 
-def run_compiled(setting: Setting, rule: CompiledRule) -> Trajectory:
+def run_compiled(spec: TrialSpec, rule: CompiledRule) -> Trajectory:
     """Run all pulls after the opening in compiled code, coming back only for more random numbers."""
-    instance, _, stoppings, levels, seed, trial, max_pulls, focus = setting
+    instance, _, stoppings, levels, seed, trial, max_pulls, focus = spec
     rewards, rng = Rewards(instance, seed, trial), coins(seed, trial)
-    world, blocks = _new_world(instance, rewards), np.zeros(instance.shape[0], np.int64)
-    seen, memory = rule.see(instance.problem, _open(instance, world)), rule.init(instance.problem)
+    blocks, used_up = _first_blocks(instance, rewards), np.zeros(instance.shape[0], np.int64)
+    observed, memory = _open(instance, blocks, rule.apart).arrays, rule.init(instance.problem)
     ladder = _new_ladder(instance, stoppings, levels, focus)
     pulls, tosses = instance.shape[0], rng.random(_AT_A_TIME)
     while True:
-        rule.play(memory, Game(seen, world, ladder, tosses, min(len(tosses), max_pulls - pulls)))
-        now = int(seen.asked.sum())
+        rule.play(memory, TrialArrays(observed, blocks, ladder, tosses, min(len(tosses), max_pulls - pulls)))
+        now = int(observed.asked.sum())
         if now == max_pulls or (ladder.finished == len(levels)).all():
             break
         tosses = tosses[now - pulls :] if now - pulls < len(tosses) else rng.random(_AT_A_TIME)
         pulls = now
-        for arm in np.flatnonzero(world.used == ROWS).tolist():
-            blocks[arm] += 1
-            world.rewards[arm], world.used[arm] = rewards.block(arm, int(blocks[arm])) * instance.problem.signs, 0
+        for arm in np.flatnonzero(blocks.used == ROWS).tolist():
+            used_up[arm] += 1
+            blocks.rewards[arm], blocks.used[arm] = rewards.block(arm, int(used_up[arm])) * instance.problem.signs, 0
     # The last pull may have used up its block, and is looked at now.
-    rule.play(memory, Game(seen, world, ladder, tosses, 0))
+    rule.play(memory, TrialArrays(observed, blocks, ladder, tosses, 0))
     for s, finished in enumerate(ladder.finished.tolist()):
-        ladder.asked[s, finished:] = seen.asked
-    return Trajectory(ladder.decided, ladder.answers, ladder.asked, seen.leaders, seen.means.T.copy(), now)
+        ladder.asked[s, finished:] = observed.asked
+    return Trajectory(ladder.decided, ladder.answers, ladder.asked, observed.leaders, observed.means.T.copy(), now)
 
 
-def run_stepwise(setting: Setting) -> Trajectory:
+def run_stepwise(spec: TrialSpec) -> Trajectory:
     """Ask and tell pull by pull, as a live experiment does."""
-    instance, rule, stoppings, levels, seed, trial, max_pulls, focus = setting
-    problem = instance.problem
-    near = levels[0] if focus else None
-    session = Policy(rule, stoppings[0]).start(problem, coins(seed, trial), focus=near)
-    world, watches = Environment(instance, seed, trial), [stopping.start(problem) for stopping in stoppings]
+    instance, rule, stoppings, levels, seed, trial, max_pulls, focus = spec
+    problem, rng, environment = instance.problem, coins(seed, trial), Environment(instance, seed, trial)
+    engine = Engine(problem, rule, stoppings[0], focus=levels[0] if focus else None)
+    monitors = [stopping.start(problem) for stopping in stoppings]
     shape = (len(stoppings), problem.shape[1], len(levels))
     decided, answers = np.full(shape, -1), np.full(shape, -1)
     asked = np.zeros((len(stoppings), len(levels), problem.shape[0]), np.int64)
     open_levels = [list(range(len(levels))) for _ in stoppings]
-    while any(open_levels) and session.tally.told < max_pulls:
-        arm = session.ask()
-        session.tell(arm, world.pull(arm))
-        for s, watch in enumerate(watches):
-            watch.look(session.tally)
-            asked[s, open_levels[s]] = session.tally.asked
-            while open_levels[s] and _note(watch, levels, open_levels[s][0], decided[s], answers[s]):
+    while any(open_levels) and engine.told < max_pulls:
+        arm = engine.choose(rng)
+        engine.ask(arm)
+        engine.tell(arm, environment.pull(arm))
+        for s, monitor in enumerate(monitors):
+            monitor.look(engine.observations)
+            asked[s, open_levels[s]] = engine.observations.asked
+            while open_levels[s] and _note(monitor, levels, open_levels[s][0], decided[s], answers[s]):
                 open_levels[s].pop(0)
-    for s, watch in enumerate(watches):
+    for s, monitor in enumerate(monitors):
         for d in open_levels[s]:
-            _note(watch, levels, d, decided[s], answers[s])
-    return Trajectory(decided, answers, asked, watches[0].leaders, session.tally.means, session.tally.told)
+            _note(monitor, levels, d, decided[s], answers[s])
+    observed = engine.observations
+    return Trajectory(decided, answers, asked, observed.leaders, observed.means, engine.told)
 
 
-def _note(watch: Watch, levels: Sequence[float], d: int, decided: IntArray, answers: IntArray) -> bool:
+def _note(monitor: Monitor, levels: Sequence[float], d: int, decided: IntArray, answers: IntArray) -> bool:
     """Write down what is decided at a level; whether that is everything."""
-    decisions = watch.decisions(levels[d])
+    decisions = monitor.decisions(levels[d])
     for m, decision in enumerate(decisions):
         if decision is not None:
-            answers[m, d], decided[m, d] = decision
+            answers[m, d], decided[m, d] = decision.arm, decision.pull
     return None not in decisions
 
 
-def _new_world(instance: Instance, rewards: Rewards) -> World:
+def _first_blocks(instance: Instance, rewards: Rewards) -> RewardBlocks:
     arms = instance.shape[0]
     first = np.array([rewards.block(arm, 0) for arm in range(arms)]) * instance.problem.signs
-    return World(first, np.zeros(arms, np.int64))
+    return RewardBlocks(first, np.zeros(arms, np.int64))
 
 
-def _open(instance: Instance, world: World) -> Tally:
+def _open(instance: Instance, blocks: RewardBlocks, apart: bool) -> Observations:
     """Pull every arm once."""
-    tally = Tally(instance.problem)
-    for arm in range(instance.shape[0]):
-        tally.ask(arm)
-        tally.tell(arm, world.rewards[arm, 0])
-    world.used[:] = 1
-    return tally
+    observations, arms = Observations(instance.problem, apart=apart), range(instance.shape[0])
+    for arm in arms:
+        observations.ask(arm)
+    observations.tell_all(arms, blocks.rewards[:, 0], [True] * len(arms))
+    blocks.used[:] = 1
+    return observations
 
 
 def _new_ladder(instance: Instance, stoppings: Sequence[StoppingRule], levels: Sequence[float], focus: bool) -> Ladder:
     rules, (arms, objectives), rungs = len(stoppings), instance.shape, len(levels)
-    kinds = [find_threshold(stopping.threshold).kind if isinstance(stopping, GLR) else 0 for stopping in stoppings]
     heights: FloatArray = np.array([[stopping.level(instance.problem, x) for x in levels] for stopping in stoppings])
     return Ladder(
-        kinds=np.array(kinds, np.int64),
-        sticky=np.array([isinstance(stopping, GLR) and stopping.sticky for stopping in stoppings], np.int64),
+        kinds=np.array([getattr(stopping, "kind", 0) for stopping in stoppings], np.int64),
+        sticky=np.array([getattr(stopping, "sticky", False) for stopping in stoppings], np.int64),
         levels=heights,
+        prices=no_prices(arms),
         rungs=np.zeros((rules, objectives), np.int64),
         blocks=np.full((rules, objectives, 3), -1),
         decided=np.full((rules, objectives, rungs), -1),

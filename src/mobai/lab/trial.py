@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mobai.engine import Policy, Session, Verdict
 from mobai.errors import InputError
 from mobai.lab.environment import Environment
 from mobai.lab.trajectory import coins
-from mobai.policy import Policy, Session, Verdict
 from mobai.problem import Instance, IntArray
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.intervals import Intervals
@@ -59,20 +59,20 @@ def run_trial(
         raise InputError(f"max_pulls must be at least 1, not {max_pulls!r}")
     near = resolve_log_inv_delta(delta) if focus else None
     session = policy.start(instance.problem, coins(seed, 0), focus=near)
-    world = Environment(instance, seed)
+    environment = Environment(instance, seed)
     verdict = session.verdict(delta)
     interrupted = False
     try:
         while not verdict.stopped and verdict.pulls < max_pulls:
             arm = session.ask()
-            session.tell(arm, world.pull(arm))
+            session.tell(arm, environment.pull(arm))
             verdict = session.verdict(delta)
             if watch is not None:
                 watch(session, verdict)
     except KeyboardInterrupt:
         interrupted = True
     correct = is_correct(instance, verdict)
-    return Trial(verdict, session.intervals(delta), session.tally.asked.copy(), correct, interrupted)
+    return Trial(verdict, session.intervals(delta), session.observations.asked, correct, interrupted)
 
 
 def is_correct(instance: Instance, verdict: Verdict) -> bool:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from mobai.lab.trajectory import Setting, run_trajectory
-from mobai.policy import Policy
+from mobai.engine import Policy
+from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING, sampling_rule
 from mobai.theory.forecast import forecast_samples
@@ -37,7 +37,7 @@ def compile_kernels(families: bool = False) -> None:
 
 def _play(instance: Instance, policy: Policy) -> None:
     """Let a policy make its first pulls, in a compiled trial and step by step."""
-    run_trajectory(Setting(instance, policy.sampling, [policy.stopping], [_LEVEL], max_pulls=4))
+    run_trajectory(TrialSpec(instance, policy.sampling, [policy.stopping], [_LEVEL], max_pulls=4))
     session = policy.start(instance.problem)
     for _ in instance.arms:
         session.tell(session.ask(), [0.0, 0.0])

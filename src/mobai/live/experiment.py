@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy.typing as npt
 
-from mobai.errors import InputError
+from mobai.engine import Verdict
+from mobai.errors import InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.journal import Event, Handle, Journal
 from mobai.live.ledger import Change, Ledger
 from mobai.live.reports import Metrics, body_of, number_of, only_new
-from mobai.live.settings import Settings, new_settings, to_body
+from mobai.live.settings import Settings, new_settings, to_body, with_arm
 from mobai.live.state import State
-from mobai.live.status import Status, describe, records_of, verdict_of
+from mobai.live.status import Status, describe, records_of
 from mobai.live.storage import open_journal
-from mobai.policy import Verdict
 from mobai.problem import Objective, Problem
 from mobai.problem.objective import is_name
 
@@ -157,8 +157,7 @@ class Experiment:
             state = change.state
             fresh = only_new(state.problem, state.assignments, given)
             if fresh:
-                event = change.write("told", body_of(state.problem, fresh))
-                state.tell(event, fresh)
+                change.add("told", body_of(state.problem, fresh))
             return _hand_out(change, ask) if ask else []
 
     def drop(self, assignment: Assignment | int) -> None:
@@ -178,7 +177,7 @@ class Experiment:
             state = change.state
             if state.settings.reserve == 0:
                 raise InputError("arm: the experiment was created with reserve=0, so no arm can be added")
-            row = state.settings.with_arm(arm, sd).problem.sd[-1]
+            row = with_arm(state.problem, arm, sd).sd[-1]
             plain = [None if math.isnan(value) else value for value in row.tolist()]
             change.add("arm_added", {"arm": arm, "sd": plain})
 
@@ -186,7 +185,7 @@ class Experiment:
         """Ask for an arm no more, and look for the best of the others."""
         with self._ledger.change() as change:
             state = change.state
-            taking_part = [name for name, active in zip(state.problem.arms, state.active, strict=True) if active]
+            taking_part = [name for name, active in zip(state.problem.arms, state.engine.active, strict=True) if active]
             if arm not in taking_part:
                 raise InputError(f"arm must be one of {', '.join(taking_part)}, not {arm!r}")
             if len(taking_part) == 2:
@@ -202,7 +201,7 @@ class Experiment:
     def verdict(self) -> Verdict:
         """Say what is decided at the experiment's delta."""
         with self._ledger.look() as state:
-            return verdict_of(state)
+            return state.engine.verdict()
 
     def status(self) -> Status:
         """Say where the experiment stands: verdict, evidence, counts, means and intervals."""
@@ -219,17 +218,27 @@ class Experiment:
             return records_of(state)
 
     def replay(self) -> Status:
-        """Fold the whole journal again, making every choice anew, and compare; StorageError if one differs."""
-        return describe(self.name, self._ledger.fold(verify=True))
+        """Fold the whole journal again, making every choice anew; StorageError that says which ones differ.
+
+        Choices may differ on another processor, or in another version of a rule; what was asked was asked all the same.
+        """
+        state = self._ledger.fold(compare=True)
+        if state.differences:
+            found = [
+                f"assignment {one.assignment} was arm {one.arm} in the journal and is arm {one.chosen} now"
+                for one in state.differences[:3]
+            ]
+            more = len(state.differences) - len(found)
+            raise StorageError("; ".join(found) + (f"; and {more:,} more" if more else ""))
+        return describe(self.name, state)
 
 
 def _hand_out(change: Change, n: int) -> list[Assignment]:
     """Let the rule choose, and write its choices down."""
     _expire(change)
-    state, first = change.state, change.state.assignments.count + 1
-    arms = [state.choose(first + k) for k in range(n)]
-    state.hand_out(change.write("asked", {"arms": arms}))
-    return [Assignment(first + k, state.problem.arms[arm]) for k, arm in enumerate(arms)]
+    first, problem = change.state.assignments.count + 1, change.state.problem
+    asked = change.add("asked", {"arms": [None] * n})
+    return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]
 
 
 def _expire(change: Change) -> None:

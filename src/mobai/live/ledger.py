@@ -21,16 +21,14 @@ class Change:
 
     def __init__(self, state: State, log: Log) -> None:
         self.state, self._log = state, log
+        self.began = False  # whether the state may no longer be that of the journal
 
-    def write(self, kind: str, body: dict[str, Any]) -> Event:
-        """Put the next event into the journal; taking it in is left to the caller."""
-        event = Event(self.state.seq + 1, kind, time.time(), body)
+    def add(self, kind: str, body: dict[str, Any]) -> Event:
+        """Take the next event in, and put it into the journal as it then is."""
+        self.began = True
+        event = self.state.apply(Event(self.state.seq + 1, kind, time.time(), body))
         self._log.append(event)
         return event
-
-    def add(self, kind: str, body: dict[str, Any]) -> None:
-        """Put the next event into the journal, and take it in."""
-        self.state.apply(self.write(kind, body))
 
 
 class Ledger:
@@ -46,20 +44,18 @@ class Ledger:
     def change(self, *, even_closed: bool = False) -> Iterator[Change]:
         """Lock the experiment and catch up with others; the state is forgotten if anything goes wrong."""
         with self._turn:
-            state, before = self._known(), -1
+            state, change = self._known(), None
             try:
                 with self.journal.lock(self.handle) as log:
                     state.apply_all(log.after(state.seq))
-                    before = state.seq
+                    change = Change(state, log)
                     if not even_closed:
                         state.check_open()
-                    yield Change(state, log)
-            except InputError:
-                # Refused before anything was changed: the state is still that of the journal.
-                self._state = state if state.seq == before else None
-                raise
-            except BaseException:
-                self._state = None
+                    yield change
+            except BaseException as error:
+                # What is refused before anything was changed leaves the state that of the journal.
+                refused = isinstance(error, InputError) and change is not None and not change.began
+                self._state = state if refused else None
                 raise
             self._keep_snapshot(state)
 
@@ -79,10 +75,10 @@ class Ledger:
         """Give every event from the beginning."""
         return self.journal.read(self.handle)
 
-    def fold(self, *, verify: bool = False) -> State:
-        """Make the state from the whole journal, with ``verify`` making every choice anew."""
+    def fold(self, *, compare: bool = False) -> State:
+        """Return the state folded from the whole journal, with ``compare`` making every choice anew."""
         first, *rest = self.history()
-        state = State(first, verify=verify)
+        state = State(first, compare=compare)
         state.apply_all(rest)
         return state
 

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from mobai.engine import Verdict
 from mobai.errors import InputError
 from mobai.live.experiment import Experiment
-from mobai.policy import Verdict
 
 Sampler = Callable[[str], Mapping[str, float]]
 # So many assignments dropped one after the other, and the sampler is taken for broken.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from mobai.problem.objective import is_name
 from mobai.problem.problem import noise_table
 from mobai.rules.catalogue import rule_spec, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
+from mobai.rules.stopping import GLR
 from mobai.theory.confidence import resolve_log_inv_delta
 
 # What a record says of an assignment beside its metrics.
@@ -30,7 +31,7 @@ class Settings:
     Attributes
     ----------
     problem
-        Arms, objectives and known noise, as they are now.
+        Arms, objectives and known noise, as they were at the start.
     log_inv_delta
         log(1/delta), fixed at the start.
     rule
@@ -53,20 +54,20 @@ class Settings:
     expire_after: float | None = None
     reserve: float = 0.1
 
-    def with_arm(self, name: str, sd: npt.ArrayLike | None) -> Settings:
-        """Add an arm; its noise is that of the others unless they differ."""
-        if name in self.problem.arms:
-            raise InputError(f"arm: there is an arm {name!r} already")
-        if not is_name(name):
-            raise InputError("arm: the name must be a non-empty string of printable characters, no space at its ends")
-        known = self.problem.sd
-        row = known[0]
-        if sd is not None:
-            row = np.where(np.isnan(known[0]), np.nan, noise_table(sd, (1, len(row)))[0])
-        elif not (np.isnan(known) | (known == known[0])).all():
-            raise InputError("sd must be given for the new arm: the others differ in theirs")
-        table = np.vstack([known, row])
-        return replace(self, problem=Problem([*self.problem.arms, name], self.problem.objectives, table))
+
+def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
+    """Return a problem with one more arm; its noise is that of the others unless they differ."""
+    if name in problem.arms:
+        raise InputError(f"arm: there is an arm {name!r} already")
+    if not is_name(name):
+        raise InputError("arm: the name must be a non-empty string of printable characters, no space at its ends")
+    known = problem.sd
+    row = known[0]
+    if sd is not None:
+        row = np.where(np.isnan(known[0]), np.nan, noise_table(sd, (1, len(row)))[0])
+    elif not (np.isnan(known) | (known == known[0])).all():
+        raise InputError("sd must be given for the new arm: the others differ in theirs")
+    return Problem([*problem.arms, name], problem.objectives, np.vstack([known, row]))
 
 
 def new_settings(
@@ -83,29 +84,28 @@ def new_settings(
 ) -> Settings:
     """Check what somebody asks for."""
     sampling = sampling_rule(rule)
-    if hasattr(sampling, "stopping"):
+    if sampling.stopping is not None:
         raise InputError(f"rule: {sampling.name} stops by itself and is for simulations; use another one")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
     if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
         raise InputError(f"expire_after must be a positive number of seconds, or None, not {expire_after!r}")
-    if not is_number(reserve) or not 0 <= reserve <= 0.5:
-        raise InputError(f"reserve must be a number from 0 to 0.5, not {reserve!r}")
+    GLR(reserve=reserve)
     problem = Problem(arms, objectives, sd)
     for name in problem.objective_names:
         if name in RESERVED:
             raise InputError(f"objectives: {name!r} cannot be the name of a metric; it is a column of every record")
+    for objective in problem.objectives:
+        if Objective.parse(str(objective)) != objective:
+            raise InputError(f"objectives: the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
     return Settings(problem, x, sampling, seed, bool(focus), expire_after, float(reserve))
 
 
 def to_body(settings: Settings) -> dict[str, Any]:
-    """Give the settings as plain data, for the first event of the journal."""
-    problem = settings.problem
+    """Return the settings as plain data, for the first event of the journal."""
     return {
-        "arms": list(problem.arms),
-        "objectives": [str(objective) for objective in problem.objectives],
-        "sd": [[None if math.isnan(value) else value for value in row] for row in problem.sd.tolist()],
+        **problem_to_body(settings.problem),
         "log_inv_delta": settings.log_inv_delta,
         "rule": rule_spec(settings.rule),
         "seed": settings.seed,
@@ -117,9 +117,8 @@ def to_body(settings: Settings) -> dict[str, Any]:
 
 def from_body(body: Mapping[str, Any]) -> Settings:
     """Read the settings back."""
-    sd = np.array([[math.nan if value is None else value for value in row] for row in body["sd"]])
     return Settings(
-        problem=Problem(body["arms"], body["objectives"], sd),
+        problem=problem_from_body(body),
         log_inv_delta=body["log_inv_delta"],
         rule=sampling_rule(body["rule"]),
         seed=body["seed"],
@@ -127,3 +126,18 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         expire_after=body["expire_after"],
         reserve=body["reserve"],
     )
+
+
+def problem_to_body(problem: Problem) -> dict[str, Any]:
+    """Return a problem as plain data; None for noise that is not known."""
+    return {
+        "arms": list(problem.arms),
+        "objectives": [str(objective) for objective in problem.objectives],
+        "sd": [[None if math.isnan(value) else value for value in row] for row in problem.sd.tolist()],
+    }
+
+
+def problem_from_body(body: Mapping[str, Any]) -> Problem:
+    """Read a problem back."""
+    sd = np.array([[math.nan if value is None else value for value in row] for row in body["sd"]])
+    return Problem(body["arms"], body["objectives"], sd)

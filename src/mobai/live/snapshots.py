@@ -10,12 +10,12 @@ from zipfile import BadZipFile
 import numpy as np
 
 from mobai.live.journal import Event, Snapshot
-from mobai.live.settings import from_body, to_body
-from mobai.live.state import Decision, State
+from mobai.live.settings import problem_from_body, problem_to_body, to_body
+from mobai.live.state import State
+from mobai.rules.stopping import Decision
 
-_TALLY = ("asked", "answered", "pulls", "sums", "scatter", "open")
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 def take(state: State) -> Snapshot:
@@ -23,20 +23,16 @@ def take(state: State) -> Snapshot:
     facts = {
         "layout": _LAYOUT,
         "settings": to_body(state.settings),
+        "problem": problem_to_body(state.problem),
         "created_at": state.created_at,
         "closed_at": state.closed_at,
-        "initial": state.initial,
-        "told": state.tally.told,
-        "decisions": state.decisions,
-        "past": state.past,
-        "memory": len(state.memory),
+        "decisions": state.engine.verdict().decisions,
+        "past": state.engine.past,
     }
-    arrays: dict[str, Any] = {f"tally_{name}": getattr(state.tally, name) for name in _TALLY}
-    arrays |= {f"assignments_{name}": array for name, array in state.assignments.arrays().items()}
-    arrays |= {f"memory_{n}": array for n, array in enumerate(state.memory)}
     text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    arrays: dict[str, Any] = {f"assignments_{name}": array for name, array in state.assignments.arrays().items()}
     buffer = io.BytesIO()
-    np.savez(buffer, facts=text, active=state.active, **arrays)
+    np.savez(buffer, facts=text, **state.engine.state(), **arrays)
     return Snapshot(state.seq, buffer.getvalue())
 
 
@@ -54,14 +50,8 @@ def restore(snapshot: Snapshot) -> State | None:
 
 def _rebuild(seq: int, facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state = State(Event(1, "created", facts["created_at"], facts["settings"]))
-    state.seq, state.closed_at, state.initial = seq, facts["closed_at"], facts["initial"]
-    state.settings = from_body(facts["settings"])
-    state.active = arrays["active"]
-    for name in _TALLY:
-        setattr(state.tally, name, arrays[f"tally_{name}"])
-    state.tally.told = facts["told"]
+    state.seq, state.closed_at = seq, facts["closed_at"]
     state.assignments.restore({name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told")})
-    state.decisions = [None if one is None else Decision(*one) for one in facts["decisions"]]
-    state.past = [(name, Decision(*one)) for name, one in facts["past"]]
-    state.restore([arrays[f"memory_{n}"] for n in range(facts["memory"])])
+    decisions = [None if one is None else Decision(*one) for one in facts["decisions"]]
+    state.engine.restore(problem_from_body(facts["problem"]), arrays, decisions, facts["past"])
     return state

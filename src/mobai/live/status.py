@@ -8,26 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from mobai.engine import Verdict
 from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES
 from mobai.live.state import State
-from mobai.policy import Verdict
-from mobai.problem import FloatArray, IntArray, Problem
-from mobai.problem.problem import frozen
+from mobai.problem import FloatArray, IntArray
 from mobai.rules.catalogue import rule_spec
-from mobai.rules.stopping import Decision
-from mobai.theory.growth import Roster
-from mobai.theory.intervals import Intervals, confidence_intervals
-
-
-@dataclass(frozen=True, eq=False)
-class GrowingGLR:
-    """What evidence reaches in a live experiment: ``mixture``, with a reserve for arms that come and go."""
-
-    roster: Roster
-
-    def reached(self, problem: Problem, evidence: float) -> float:
-        """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
-        return max(evidence - self.roster.level(0.0, problem.shape[1]), 0.0)
+from mobai.theory.intervals import Intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,46 +60,30 @@ class Status:
     past: tuple[tuple[str, str, int], ...]
 
 
-def verdict_of(state: State) -> Verdict:
-    """Say what is decided."""
-    return Verdict(
-        problem=state.problem,
-        log_inv_delta=state.settings.log_inv_delta,
-        leaders=tuple(state.leaders.tolist()),
-        decisions=tuple(None if one is None else Decision(one.arm, one.pull) for one in state.decisions),
-        evidence=frozen(state.evidence),
-        threshold=frozen(np.full(state.problem.shape[1], state.level)),
-        pulls=state.tally.told,
-        certified=True,
-        stopping=GrowingGLR(state.roster),
-    )
-
-
 def describe(name: str, state: State) -> Status:
     """Put a status together."""
-    problem, verdict = state.problem, verdict_of(state)
-    decided = tuple(None if one is None else one.arm for one in verdict.decisions)
-    levels = state.level + state.roster.surcharges
-    status = state.assignments.arrays()["status"]
+    problem, engine = state.problem, state.engine
+    observed = engine.observations
+    status, pulls = state.assignments.arrays()["status"], observed.pulls
     with np.errstate(invalid="ignore"):
-        means = state.tally.means * problem.signs
+        means = observed.means * problem.signs
     return Status(
         name=name,
         rule=rule_spec(state.settings.rule),
-        verdict=verdict,
-        intervals=confidence_intervals(problem, state.tally, levels, decided, state.active),
-        active=state.active.copy(),
-        asked=state.tally.asked.copy(),
-        answered=state.tally.answered.copy(),
-        pulls=state.tally.pulls.copy(),
-        means=np.where(state.tally.pulls > 0, means, np.nan),
+        verdict=engine.verdict(),
+        intervals=engine.intervals(),
+        active=observed.active,
+        asked=observed.asked,
+        answered=observed.answered,
+        pulls=pulls,
+        means=np.where(pulls > 0, means, np.nan),
         pending=state.assignments.pending,
         dropped=int((status == DROPPED).sum()),
         expired=int((status == EXPIRED).sum()),
         events=state.seq,
         created_at=state.created_at,
         closed_at=state.closed_at,
-        past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in state.past),
+        past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in engine.past),
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mobai.engine import Policy, pair_up
 from mobai.lab.results import Results
 from mobai.lab.simulate import Progress, simulate
 from mobai.paper.instances import find_instance
-from mobai.policy import Policy, pair_up
 
 SYNTHETIC = "synthetic:seed=0"
 # The two readings of the paper's scaling of SNW: area as it is, and negated as the text says.

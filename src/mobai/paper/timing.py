@@ -7,14 +7,14 @@ import time
 
 import numpy as np
 
+from mobai.engine import Policy
 from mobai.lab.document import Block, Paragraph, Table
 from mobai.lab.environment import Environment
-from mobai.lab.trajectory import Setting, run_trajectory
+from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.paper.archive import Archive
 from mobai.paper.instances import find_instance
 from mobai.paper.published import TABLE_1
 from mobai.paper.runs import SYNTHETIC
-from mobai.policy import Policy
 from mobai.rules.catalogue import sampling_rule
 from mobai.rules.sampling.mo_bai import MOBAI
 from mobai.rules.stopping import GLR
@@ -28,11 +28,11 @@ def measure_programs(archive: Archive, programs: int = 100) -> None:
     session, world = Policy(rule).start(instance.problem), Environment(instance)
     variance, mass, times = np.ones(instance.shape[::-1]), floor_mass(rule.eta), []
     for step in range(instance.shape[0] + programs):
-        before, asked = session._memory, session.tally.asked.copy()
+        before, asked = session.engine.memory, session.observations.asked
         arm = session.ask()
         session.tell(arm, world.pull(arm))
         if step >= instance.shape[0]:
-            _, gaps, best, _, _ = session._memory
+            _, gaps, best, _, _ = session.engine.memory
             start = time.perf_counter()
             solve_with_highs(gaps, variance, best, (asked + before[0]) / step, mass)
             times.append(1e3 * (time.perf_counter() - start))
@@ -49,7 +49,7 @@ def _milliseconds(text: str) -> float:
     instance, rule = find_instance(SYNTHETIC), sampling_rule(text)
     for _ in range(2):  # The first one compiles.
         start = time.perf_counter()
-        run_trajectory(Setting(instance, rule, [GLR("theory")], [1.0], max_pulls=3000))
+        run_trajectory(TrialSpec(instance, rule, [GLR("theory")], [1.0], max_pulls=3000))
     return 1e3 * (time.perf_counter() - start) / 3000
 
 

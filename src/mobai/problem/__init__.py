@@ -1,10 +1,9 @@
-"""What is known beforehand and what has been seen: problems, instances, objectives, tallies."""
+"""What is known beforehand: problems, instances, objectives, families."""
 
 from mobai.problem.family import Bernoulli, Bounded, Family, Gaussian, SubGaussian, UnknownVariance
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
 from mobai.problem.problem import FloatArray, IntArray, Problem
-from mobai.problem.tally import Tally
 
 __all__ = [
     "Bernoulli",
@@ -17,6 +16,5 @@ __all__ = [
     "Objective",
     "Problem",
     "SubGaussian",
-    "Tally",
     "UnknownVariance",
 ]

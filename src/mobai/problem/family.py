@@ -1,16 +1,27 @@
-"""What is known about the rewards of an objective: the family that their distribution belongs to."""
+"""What is known about the rewards of an objective: the family that their distribution belongs to.
+
+A family says everything that depends on it: how it is written, which rewards are possible, how to draw them in a
+simulation, and which *model* the kernels weigh its evidence with (one of :data:`MODELS`). A family of your own derives
+from :class:`Family` and names a model whose assumption it satisfies.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from mobai.errors import InputError
 
+FloatArray = npt.NDArray[np.float64]
+
 _LARGEST = 1e100
+# Known noise; Gaussian with a variance of its own for every arm; a known range.
+MODELS = ("normal", "student", "unit")
 
 
 def is_number(value: object) -> bool:
@@ -20,7 +31,27 @@ def is_number(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Family:
-    """What all families have: a name, a range that rewards stay in, and the standard deviation if it is stated."""
+    """What all families have. The fields of a family are the numbers of its short form, ``word=FIELD..FIELD``.
+
+    Attributes
+    ----------
+    word
+        Its name in files and on the command line.
+    model
+        The model that weighs its evidence, one of :data:`MODELS`.
+    known_noise
+        Whether the standard deviation of its rewards is stated beforehand.
+    exactly_gaussian
+        Whether its rewards are Gaussian of known noise: what some thresholds are proven for.
+    noise_follows_mean
+        Whether the mean determines the standard deviation.
+    """
+
+    word: ClassVar[str] = ""
+    model: ClassVar[str] = ""
+    known_noise: ClassVar[bool] = False
+    exactly_gaussian: ClassVar[bool] = False
+    noise_follows_mean: ClassVar[bool] = False
 
     @property
     def scale(self) -> float | None:
@@ -37,13 +68,32 @@ class Family:
         low, high = self.range
         return low <= reward <= high
 
+    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:  # noqa: ARG002
+        """Return the standard deviation of rewards with these means, given what was stated (NaN where nothing was).
+
+        ``name`` is the objective's, for error messages.
+        """
+        return np.where(np.isnan(stated), 1.0, stated)
+
+    def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
+        """Return rewards with this mean and standard deviation, made of standard normal noise."""
+        rewards: FloatArray = mean + sd * noise
+        return rewards
+
+    def __str__(self) -> str:
+        """Return the short form."""
+        values = [getattr(self, field.name) for field in fields(self)]
+        stated = [repr(float(value)) for value in values if value is not None]
+        return f"{self.word}={'..'.join(stated)}" if stated else self.word
+
 
 @dataclass(frozen=True)
 class _Scaled(Family):
     """Families with a standard deviation, or a scale in its place, that may be stated."""
 
     sd: float | None = None
-    word: ClassVar[str]
+    model: ClassVar[str] = "normal"
+    known_noise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the scale."""
@@ -54,10 +104,6 @@ class _Scaled(Family):
     def scale(self) -> float | None:
         """The standard deviation stated with the family, None if it is not."""
         return self.sd
-
-    def __str__(self) -> str:
-        """Give the short form."""
-        return self.word if self.sd is None else f"{self.word}={float(self.sd)!r}"
 
 
 @dataclass(frozen=True)
@@ -71,6 +117,7 @@ class Gaussian(_Scaled):
     """
 
     word: ClassVar[str] = "gaussian"
+    exactly_gaussian: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -90,14 +137,50 @@ class SubGaussian(_Scaled):
 class UnknownVariance(Family):
     """Gaussian rewards whose standard deviation nobody knows; it may differ from arm to arm."""
 
-    def __str__(self) -> str:
-        """Give the short form."""
-        return "unknown-variance"
+    word: ClassVar[str] = "unknown-variance"
+    model: ClassVar[str] = "student"
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family):
+class _Ranged(Family):
+    """Families of rewards in a known range."""
+
+    model: ClassVar[str] = "unit"
+
+    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
+        """Return the standard deviation: that of two points at the ends of the range, or less if so stated."""
+        low, high = self.range
+        if not ((means > low) & (means < high)).all():
+            raise InputError(f"means of objective {name!r} must lie between {low:g} and {high:g}, both excluded")
+        largest: FloatArray = np.sqrt((means - low) * (high - means))
+        given = np.where(np.isnan(stated), largest, stated)
+        exactly = self.noise_follows_mean
+        if (given > largest * (1 + 1e-9)).any() or (exactly and (given < largest * (1 - 1e-9)).any()):
+            what = "is that of its means; leave it out" if exactly else "is too large for rewards within their range"
+            raise InputError(f"sd of objective {name!r} {what}")
+        return np.minimum(given, largest)
+
+    def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
+        """Return rewards at one of the ends of the range, with the probability that gives the sd, else at the mean."""
+        from scipy.special import ndtri
+
+        low, high = self.range
+        extreme = min(sd**2 / ((mean - low) * (high - mean)), 1.0)
+        top = extreme * (mean - low) / (high - low)
+        # Ties between the two quantiles belong to the upper end: then there is no middle.
+        at_top, at_bottom = noise >= -ndtri(top), noise < ndtri(extreme - top)
+        if extreme == 1.0:
+            at_bottom = ~at_top
+        rewards: FloatArray = np.where(at_top, high, np.where(at_bottom, low, mean))
+        return rewards
+
+
+@dataclass(frozen=True)
+class Bernoulli(_Ranged):
     """Rewards that are 0 or 1."""
+
+    word: ClassVar[str] = "bernoulli"
+    noise_follows_mean: ClassVar[bool] = True
 
     @property
     def range(self) -> tuple[float, float]:
@@ -108,17 +191,14 @@ class Bernoulli(Family):
         """Whether this can be a reward."""
         return reward in (0.0, 1.0)
 
-    def __str__(self) -> str:
-        """Give the short form."""
-        return "bernoulli"
-
 
 @dataclass(frozen=True)
-class Bounded(Family):
+class Bounded(_Ranged):
     """Rewards between two known numbers, of any distribution."""
 
     low: float = 0.0
     high: float = 1.0
+    word: ClassVar[str] = "bounded"
 
     def __post_init__(self) -> None:
         """Check the ends."""
@@ -132,19 +212,10 @@ class Bounded(Family):
         """Where rewards lie."""
         return float(self.low), float(self.high)
 
-    def __str__(self) -> str:
-        """Give the short form."""
-        return f"bounded={float(self.low)!r}..{float(self.high)!r}"
 
-
-_PLAIN: dict[str, Callable[[], Family]] = {
-    "gaussian": Gaussian,
-    "subgaussian": SubGaussian,
-    "unknown-variance": UnknownVariance,
-    "bernoulli": Bernoulli,
-    "bounded": Bounded,
+FAMILIES: dict[str, type[Family]] = {
+    family.word: family for family in (Gaussian, SubGaussian, UnknownVariance, Bernoulli, Bounded)
 }
-FAMILIES = tuple(_PLAIN)
 
 
 def parse_family(text: str) -> Family | None:
@@ -155,16 +226,42 @@ def parse_family(text: str) -> Family | None:
     >>> parse_family("bounded=1..5"), parse_family("gaussian=20"), parse_family("clicks")
     (Bounded(low=1.0, high=5.0), Gaussian(sd=20.0), None)
     """
-    name, equals, value = text.partition("=")
+    word, equals, value = text.partition("=")
+    if word not in FAMILIES:
+        return None
+    family = FAMILIES[word]
     if not equals:
-        return _PLAIN[name]() if name in _PLAIN else None
-    wanted = {"gaussian": 1, "subgaussian": 1, "bounded": 2}.get(name)
+        return family()
     try:
         numbers = [float(part) for part in value.split("..")]
     except ValueError:
         return None
-    if len(numbers) != wanted:
-        return None
-    if name == "bounded":
-        return Bounded(*numbers)
-    return Gaussian(*numbers) if name == "gaussian" else SubGaussian(*numbers)
+    return family(*numbers) if len(numbers) == len(fields(family)) else None
+
+
+def short_forms() -> list[str]:
+    """Return how each family that has parameters is written.
+
+    Examples
+    --------
+    >>> short_forms()
+    ['gaussian=SD', 'subgaussian=SD', 'bounded=LOW..HIGH']
+    """
+    names = {word: "..".join(field.name.upper() for field in fields(family)) for word, family in FAMILIES.items()}
+    return [f"{word}={parameters}" for word, parameters in names.items() if parameters]
+
+
+def check_family(family: object, name: str) -> None:
+    """Refuse what cannot be the family of an objective, and say what it lacks."""
+    if not isinstance(family, Family):
+        raise InputError(f"objective {name!r}: the family must be one such as Bernoulli(), not {family!r}")
+    if not family.word:
+        raise InputError(f"objective {name!r}: the family {type(family).__name__} lacks a word, its name in files")
+    if family.model not in MODELS:
+        raise InputError(
+            f"objective {name!r}: the family {family.word!r} lacks a model, one of {', '.join(MODELS)}, "
+            "to weigh its evidence with"
+        )
+    low, high = family.range
+    if family.model == "unit" and not high - low < math.inf:
+        raise InputError(f"objective {name!r}: the family {family.word!r} lacks a finite range, which 'unit' needs")

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError, TieError
-from mobai.problem.family import Bernoulli, Bounded
 from mobai.problem.objective import Objective
 from mobai.problem.problem import FloatArray, IntArray, Problem, frozen, noise_table, numbers
 
@@ -148,32 +147,13 @@ class Instance:
 
 
 def _true_noise(problem: Problem, means: FloatArray, sd: npt.ArrayLike | None) -> FloatArray:
-    """Give the standard deviation of every reward: stated, or what the family makes of the mean."""
+    """Return the standard deviation of every reward: known, stated, or what the family makes of the mean."""
     table = noise_table(sd, problem.shape)
     if np.ndim(sd if sd is not None else 0) == 0:
         # One number for all counts only where it can be chosen.
-        own = [isinstance(objective.family, Bernoulli) for objective in problem.objectives]
-        table[:, own] = np.nan
+        table[:, [objective.family.noise_follows_mean for objective in problem.objectives]] = np.nan
     for m, objective in enumerate(problem.objectives):
-        column, known = table[:, m], problem.sd[:, m]
-        if not np.isnan(known).any():
-            column[:] = known
-        elif isinstance(objective.family, Bernoulli | Bounded):
-            column[:] = _noise_within(objective, means[:, m], column)
-        else:
-            column[np.isnan(column)] = 1.0
+        known = not np.isnan(problem.sd[:, m]).any()
+        stated = problem.sd[:, m] if known else table[:, m]
+        table[:, m] = stated if known else objective.family.true_noise(objective.name, means[:, m], stated)
     return table
-
-
-def _noise_within(objective: Objective, means: FloatArray, stated: FloatArray) -> FloatArray:
-    """Give the standard deviation of rewards in a range: at most that of two points at its ends."""
-    low, high = objective.family.range
-    if not ((means > low) & (means < high)).all():
-        raise InputError(f"means of objective {objective.name!r} must lie between {low:g} and {high:g}, both excluded")
-    largest: FloatArray = np.sqrt((means - low) * (high - means))
-    given = np.where(np.isnan(stated), largest, stated)
-    exactly = isinstance(objective.family, Bernoulli)
-    if (given > largest * (1 + 1e-9)).any() or (exactly and (given < largest * (1 - 1e-9)).any()):
-        what = "is that of its means; leave it out" if exactly else "is too large for rewards within their range"
-        raise InputError(f"sd of objective {objective.name!r} {what}")
-    return np.minimum(given, largest)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mobai.errors import InputError
-from mobai.problem.family import FAMILIES, Family, Gaussian, is_number, parse_family
+from mobai.problem.family import FAMILIES, Family, Gaussian, check_family, is_number, parse_family, short_forms
 
 Direction = Literal["max", "min"]
 
@@ -48,10 +48,7 @@ class Objective:
             )
         if self.direction not in ("max", "min"):
             raise InputError(f"objective {self.name!r}: the direction must be 'max' or 'min', not {self.direction!r}")
-        if not isinstance(self.family, Family):
-            raise InputError(
-                f"objective {self.name!r}: the family must be one such as Bernoulli(), not {self.family!r}"
-            )
+        check_family(self.family, self.name)
         low, high = self.family.range
         if not is_number(self.eps) or not 0 <= self.eps < high - low:
             width = "" if high == math.inf else f", less than {high - low:g}"
@@ -113,5 +110,5 @@ def _option(text: str) -> tuple[str, Any] | None:
         except ValueError:
             raise InputError(f"objective: eps must be a number, not {value!r}") from None
     if equals and key in FAMILIES:
-        raise InputError(f"objective: {text!r} must be one of gaussian=SD, subgaussian=SD, bounded=LOW..HIGH")
+        raise InputError(f"objective: {text!r} must be one of {', '.join(short_forms())}")
     return None

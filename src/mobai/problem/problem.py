@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
-from mobai.problem.family import Gaussian, SubGaussian
 from mobai.problem.objective import Objective, is_name
 
 FloatArray = npt.NDArray[np.float64]
@@ -229,7 +228,7 @@ def _known_noise(sd: npt.ArrayLike | None, shape: tuple[int, int], objectives: t
     table = noise_table(sd, shape)
     for m, objective in enumerate(objectives):
         column, stated = table[:, m], objective.family.scale
-        if not isinstance(objective.family, Gaussian | SubGaussian):
+        if not objective.family.known_noise:
             column[:] = np.nan
         elif stated is None and sd is None:
             column[:] = 1.0

@@ -8,8 +8,8 @@ from typing import cast
 
 import numpy as np
 
-from mobai.lab.trajectory import Setting, run_compiled, run_stepwise
-from mobai.policy import Policy, Session
+from mobai.engine import Policy, Session
+from mobai.lab.trajectory import TrialSpec, run_compiled, run_stepwise
 from mobai.problem import Instance, Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 
@@ -17,7 +17,7 @@ from mobai.rules.sampling.base import CompiledRule, SamplingRule
 def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
     """Run a rule through what every sampling rule must satisfy; raises AssertionError with the reason otherwise.
 
-    It opens with every arm once in order; asks only for arms that exist; is a function of problem, memory, tally
+    It opens with every arm once in order; asks only for arms that exist; is a function of problem, memory, observations
     and random generator alone and leaves all but the generator unchanged; keeps going with answers outstanding,
     with every reward equal, and with two arms or one objective. Its memory can be pickled. If it is compiled, whole
     trials are the same as choosing arm by arm.
@@ -62,12 +62,12 @@ def _repeats_itself(rule: SamplingRule, problem: Problem, pulls: int) -> None:
 def _leaves_its_inputs_alone(rule: SamplingRule, problem: Problem) -> None:
     session = Policy(rule).start(problem, seed=1)
     _drive(session, 3 * problem.shape[0], _noise(problem))
-    memory, tally = rule.init(problem), session.tally
-    _, memory = rule.choose(problem, memory, tally, np.random.default_rng(1))
-    before = pickle.dumps((memory, vars(tally)))
-    rule.choose(problem, memory, tally, np.random.default_rng(1))
-    same = pickle.dumps((memory, vars(tally))) == before
-    assert same, f"{rule.name} must not change its memory or the tally in place"
+    memory, observations = rule.init(problem), session.observations
+    _, memory = rule.choose(problem, memory, observations, np.random.default_rng(1))
+    before = pickle.dumps((memory, observations.state()))
+    rule.choose(problem, memory, observations, np.random.default_rng(1))
+    same = pickle.dumps((memory, observations.state())) == before
+    assert same, f"{rule.name} must not change its memory or the observations in place"
 
 
 def _bears_delays(rule: SamplingRule, problem: Problem, pulls: int) -> None:
@@ -79,23 +79,23 @@ def _bears_delays(rule: SamplingRule, problem: Problem, pulls: int) -> None:
         if step >= 7:
             arm = open_asks.pop(step % len(open_asks))
             session.tell(arm, noise.standard_normal(problem.shape[1]))
-    assert session.tally.asked.sum() == pulls, f"{rule.name} lost count with answers outstanding"
-    told = np.bincount(open_asks, minlength=problem.shape[0]) + session.tally.pulls[:, 0]
-    assert (told == session.tally.asked).all(), f"{rule.name} miscounted with answers outstanding"
+    assert session.observations.asked.sum() == pulls, f"{rule.name} lost count with answers outstanding"
+    told = np.bincount(open_asks, minlength=problem.shape[0]) + session.observations.pulls[:, 0]
+    assert (told == session.observations.asked).all(), f"{rule.name} miscounted with answers outstanding"
 
 
 def _bears_ties(rule: SamplingRule, problem: Problem, pulls: int) -> None:
     session = Policy(rule).start(problem, seed=3)
     for _ in range(pulls):
         session.tell(session.ask(), np.ones(problem.shape[1]))
-    assert session.tally.told == pulls, f"{rule.name} must go on when all rewards are equal"
+    assert session.observations.told == pulls, f"{rule.name} must go on when all rewards are equal"
 
 
 def _plays_as_it_chooses(rule: CompiledRule, pulls: int) -> None:
     policy = Policy(cast(SamplingRule, rule))
     instance = Instance([[0.5, 0.0], [0.0, 0.3], [0.2, 0.1]])
     level = -math.log(getattr(rule, "delta", 0.1))
-    setting = Setting(instance, policy.sampling, [policy.stopping], [level], max_pulls=pulls)
+    setting = TrialSpec(instance, policy.sampling, [policy.stopping], [level], max_pulls=pulls)
     one, two = run_compiled(setting, rule), run_stepwise(setting)
     for name in ("decided", "answers", "asked"):
         same = np.array_equal(getattr(one, name), getattr(two, name))

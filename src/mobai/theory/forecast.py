@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from mobai.problem import FloatArray, Instance
-from mobai.theory.glr import see
-from mobai.theory.thresholds import find_threshold, pair_scores
+from mobai.theory.observations import Observations
+from mobai.theory.thresholds import evidence_of, find_threshold
 
 
 def forecast_samples(
@@ -27,8 +27,8 @@ def forecast_samples(
 
     def enough(total: float) -> bool:
         pulls = np.broadcast_to(counts(total)[:, None], instance.shape)
-        seen = see(instance.problem, instance.oriented_means, pulls, pulls * instance.sd**2)
-        return bool(pair_scores(rule, seen, math.ceil(pulls[:, 0].sum())).min() > level)
+        seen = Observations.of_statistics(instance.problem, instance.oriented_means, pulls, pulls * instance.sd**2)
+        return bool(evidence_of(rule, seen, math.ceil(pulls[:, 0].sum())).min() > level)
 
     high = float(instance.shape[0])
     while not enough(high):

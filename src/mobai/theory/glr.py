@@ -8,20 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
-from mobai.kernels.evidence import renew, take_in
-from mobai.kernels.seen import NORMAL, STUDENT, UNIT, KnownNoise, Rewards, Seen, Tables
-from mobai.problem import (
-    Bernoulli,
-    Bounded,
-    Family,
-    FloatArray,
-    Gaussian,
-    IntArray,
-    Problem,
-    SubGaussian,
-    Tally,
-    UnknownVariance,
-)
+from mobai.problem import FloatArray, IntArray, Problem
 from mobai.problem.problem import numbers
 
 
@@ -83,12 +70,6 @@ def glr_statistic(means: npt.ArrayLike, pulls: npt.ArrayLike, sd: npt.ArrayLike 
     return pair_statistics(table, np.broadcast_to(counts, table.shape), noise)
 
 
-def tally_statistic(problem: Problem, tally: Tally) -> GLRStatistic:
-    """Compute the statistic from what an experiment has seen so far, in the families of its objectives."""
-    seen = lay_out(problem, tally)
-    return GLRStatistic(seen.leaders, seen.pairs.T)
-
-
 def pair_statistics(means: FloatArray, pulls: npt.NDArray[np.number], sd: FloatArray) -> GLRStatistic:
     """Compute the statistic of Gaussian rewards from checked arrays of one shape (K, M)."""
     leaders: IntArray = means.argmax(axis=0)
@@ -100,56 +81,3 @@ def pair_statistics(means: FloatArray, pulls: npt.NDArray[np.number], sd: FloatA
     z: FloatArray = gaps**2 / (2 * (variance + variance[best]))
     z[best] = np.inf
     return GLRStatistic(leaders, z)
-
-
-def lay_out(problem: Problem, tally: Tally, *, waiting: bool = False) -> Seen:
-    """Give what was seen, objective by arm; with ``waiting``, open asks count as if answered as the others were."""
-    seen = _blank(problem)
-    take_in(seen, tables_of(problem, tally), waiting)
-    return seen
-
-
-def tables_of(problem: Problem, tally: Tally) -> Tables:
-    """Give what the kernels lay out."""
-    return Tables(problem.sd, tally.asked, tally.answered, tally.pulls, tally.sums, tally.scatter, tally.open)
-
-
-def see(problem: Problem, means: FloatArray, counts: npt.NDArray[np.number], scatter: FloatArray) -> Seen:
-    """Lay tables of arms by objectives out for the kernels, and find leaders and statistics."""
-    seen = _blank(problem)
-    for place, table in (
-        (seen.means, means),
-        (seen.counts, counts),
-        (seen.sums, means * counts),
-        (seen.scatter, scatter),
-        (seen.sd, problem.sd),
-    ):
-        place[:] = table.T
-    seen.asked[:], seen.open[:] = 0, 1
-    renew(seen)
-    return seen
-
-
-def _blank(problem: Problem) -> Seen:
-    """Make room for what was seen."""
-    arms, objectives = problem.shape
-    counts, sums, means, scatter, sd, spread, pairs = np.empty((7, objectives, arms))
-    asked, leaders, wanted = np.empty(arms, np.int64), np.empty(objectives, np.int64), np.empty(objectives, np.int64)
-    return Seen(describe(problem), asked, counts, sums, means, scatter, sd, spread, leaders, pairs, wanted)
-
-
-_MODELS: dict[type[Family], int] = {
-    Gaussian: NORMAL,
-    SubGaussian: NORMAL,
-    UnknownVariance: STUDENT,
-    Bernoulli: UNIT,
-    Bounded: UNIT,
-}
-
-
-def describe(problem: Problem) -> Rewards | KnownNoise:
-    """Describe the objectives to the kernels."""
-    models = [_MODELS[type(objective.family)] for objective in problem.objectives]
-    if any(model != NORMAL for model in models):
-        return Rewards(np.array(models, np.int64), *problem.ranges, problem.eps)
-    return KnownNoise(*problem.ranges, problem.eps)

@@ -9,6 +9,7 @@ value that some other arm's martingale has, and its mean is where that holds. De
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +17,14 @@ import numpy.typing as npt
 
 from mobai.kernels.evidence import WIDTHS as NORMAL_WIDTHS
 from mobai.kernels.student import WIDTHS as STUDENT_WIDTHS
-from mobai.problem import Bernoulli, Bounded, FloatArray, Problem, Tally, UnknownVariance
+from mobai.problem import FloatArray, Problem
+from mobai.theory.observations import Observations
 
 
 class Intervals(NamedTuple):
     """Where the true means lie, in the objectives' own units.
 
+    ``fitted`` says whether they use what was decided: only decisions of the event they come from may tighten them.
     ``contradicted`` marks objectives whose present data speak against an earlier decision: while the assumptions hold,
     that has a probability of at most delta.
     """
@@ -29,42 +32,74 @@ class Intervals(NamedTuple):
     lower: FloatArray
     upper: FloatArray
     contradicted: npt.NDArray[np.bool_]
+    fitted: bool
 
 
 def confidence_intervals(
     problem: Problem,
-    tally: Tally,
+    observations: Observations,
     levels: float | FloatArray,
-    decided: tuple[int | None, ...] = (),
-    active: npt.NDArray[np.bool_] | None = None,
+    decided: tuple[int | None, ...] | None = None,
 ) -> Intervals:
-    """Give an interval for every arm and objective, and fit those of active arms to what was decided.
+    """Return an interval for every arm and objective; those of active arms are fitted to what was decided, if given.
 
     ``levels`` are the nats that pairs of each arm stay below, with probability 1 - delta.
     """
     x = np.broadcast_to(np.asarray(levels, np.float64), problem.shape[:1])
-    lower, upper = np.full(problem.shape, -np.inf), np.full(problem.shape, np.inf)
+    lower, upper = np.empty(problem.shape), np.empty(problem.shape)
     for m, objective in enumerate(problem.objectives):
-        counts, means = tally.pulls[:, m].astype(np.float64), tally.means[:, m]
-        if isinstance(objective.family, Bernoulli | Bounded):
-            low, high = objective.family.range
-            start = low if objective.sign > 0 else -high
-            lower[:, m], upper[:, m] = (
-                start + (high - low) * end for end in _unit(counts, means, start, high - low, x)
-            )
-            continue
-        if isinstance(objective.family, UnknownVariance):
-            half = _student(counts, tally.scatter[:, m], x)
-        else:
-            half = _normal(counts, problem.sd[:, m], x)
-        seen = counts > 0
-        lower[seen, m], upper[seen, m] = means[seen] - half[seen], means[seen] + half[seen]
-    rows = np.flatnonzero(active) if active is not None else np.arange(problem.shape[0])
-    contradicted = _fit(lower, upper, problem.eps, decided, rows)
+        lower[:, m], upper[:, m] = _BY_MODEL[objective.family.model](_Column.of(problem, observations, m), x)
+    contradicted = _fit(lower, upper, problem.eps, decided or (), np.flatnonzero(observations.active))
     flipped = problem.signs < 0
     lower[:, flipped], upper[:, flipped] = -upper[:, flipped], -lower[:, flipped]
     # Adding zero turns minus zero into zero.
-    return Intervals(lower + 0.0, upper + 0.0, contradicted)
+    return Intervals(lower + 0.0, upper + 0.0, contradicted, decided is not None)
+
+
+class _Column(NamedTuple):
+    """The statistics of one objective, by arm; where its oriented rewards begin, and how wide their range is."""
+
+    counts: FloatArray
+    means: FloatArray
+    scatter: FloatArray
+    sd: FloatArray
+    low: float
+    width: float
+
+    @classmethod
+    def of(cls, problem: Problem, observations: Observations, m: int) -> _Column:
+        arrays, (lows, widths) = observations.arrays, problem.ranges
+        return cls(arrays.counts[m], arrays.means[m], arrays.scatter[m], problem.sd[:, m], lows[m], widths[m])
+
+
+_Ends = tuple[FloatArray, FloatArray]
+
+
+def _around(column: _Column, half: FloatArray) -> _Ends:
+    """Return the ends at a distance from the means, infinite without rewards."""
+    seen = column.counts > 0
+    centre, half = np.where(seen, column.means, 0.0), np.where(seen, half, np.inf)
+    return centre - half, centre + half
+
+
+def _normal_ends(column: _Column, x: FloatArray) -> _Ends:
+    return _around(column, _normal(column.counts, column.sd, x))
+
+
+def _student_ends(column: _Column, x: FloatArray) -> _Ends:
+    return _around(column, _student(column.counts, column.scatter, x))
+
+
+def _unit_ends(column: _Column, x: FloatArray) -> _Ends:
+    low, high = _unit(column.counts, column.means, column.low, column.width, x)
+    return column.low + column.width * low, column.low + column.width * high
+
+
+_BY_MODEL: dict[str, Callable[[_Column, FloatArray], _Ends]] = {
+    "normal": _normal_ends,
+    "student": _student_ends,
+    "unit": _unit_ends,
+}
 
 
 def _normal(counts: FloatArray, sd: FloatArray, x: FloatArray) -> FloatArray:
@@ -134,12 +169,10 @@ def _unit(
     counts: FloatArray, means: FloatArray, start: float, width: float, x: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Ends, between 0 and 1, for rewards in a range: where ``n kl(p, q)`` is below what is allowed."""
-    from scipy.special import gammaln, xlogy
-
     p = np.clip(np.where(counts > 0, (means - start) / width, 0.5), 0, 1)
     heads, tails = counts * p, counts * (1 - p)
-    best = xlogy(heads, p) + xlogy(tails, 1 - p)
-    mixed = gammaln(heads + 0.5) + gammaln(tails + 0.5) - gammaln(counts + 1) - math.log(math.pi)
+    best = _xlogy(heads, p) + _xlogy(tails, 1 - p)
+    mixed = _log_gamma(heads + 0.5) + _log_gamma(tails + 0.5) - _log_gamma(counts + 1) - math.log(math.pi)
     price = best - mixed
     allowed = x + price + _most_of_others(price)
     ends = []
@@ -147,10 +180,21 @@ def _unit(
         inside, outside = p.copy(), np.full_like(p, end)
         for _ in range(60):
             middle = 0.5 * (inside + outside)
-            near = best - xlogy(heads, middle) - xlogy(tails, 1 - middle) < allowed
+            near = best - _xlogy(heads, middle) - _xlogy(tails, 1 - middle) < allowed
             inside, outside = np.where(near, middle, inside), np.where(near, outside, middle)
         ends.append(outside)
     return ends[0], ends[1]
+
+
+def _log_gamma(values: FloatArray) -> FloatArray:
+    """Return the logarithm of the gamma function; SciPy's would have to be imported, which takes longer."""
+    return np.array([math.lgamma(value) for value in values.tolist()])
+
+
+def _xlogy(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return ``x log y``, 0 for x = 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(x == 0, 0.0, x * np.log(y))
 
 
 def _most_of_others(values: FloatArray) -> FloatArray:

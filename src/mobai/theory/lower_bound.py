@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.problem import FloatArray, Gaussian, Instance, IntArray, SubGaussian
+from mobai.problem import FloatArray, Instance, IntArray
 from mobai.theory.certificate import relative_gap
 from mobai.theory.confidence import binary_relative_entropy, resolve_log_inv_delta
 from mobai.theory.oracle import solve_oracle
@@ -85,7 +85,7 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     instance.check_unique_best()
     found = [(solve_oracle(Pairs.of(instance, answers), mass), answers) for answers in _right_answers(instance)]
     oracle, answers = max(found, key=lambda pair: pair[0].upper)
-    exact = all(isinstance(objective.family, Gaussian | SubGaussian) for objective in instance.objectives)
+    exact = all(objective.family.known_noise for objective in instance.objectives)
     # The upper bound on the rate gives the value that is a true lower bound on samples.
     return LowerBound(1 / oracle.upper, oracle.weights, oracle.prices, oracle.lower, oracle.upper, answers, exact)
 

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from mobai.errors import InputError
+from mobai.kernels import engine
 from mobai.kernels import evidence as kernels
-from mobai.kernels.seen import Seen
-from mobai.problem import FloatArray, Gaussian, IntArray, Problem, Tally
+from mobai.kernels.evidence import Prices
+from mobai.problem import FloatArray, Problem
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.glr import describe, tables_of
+from mobai.theory.observations import Observations
 
 
 class Threshold(Protocol):
@@ -46,28 +47,17 @@ class Threshold(Protocol):
         ...
 
 
-class Weighed(NamedTuple):
-    """The leader of every objective, and the evidence for it."""
-
-    leaders: IntArray
-    evidence: FloatArray
-
-
-def pair_scores(rule: Threshold, seen: Seen, pulls: int) -> FloatArray:
-    """Give the evidence of every pair, ``pulls`` being all pulls answered so far; infinite for the leader itself.
-
-    Shape (K, M).
-    """
-    scores = np.empty_like(seen.pairs)
-    kernels.fill_scores(rule.kind, seen, float(pulls), scores)
-    return scores.T
+def evidence_of(rule: Threshold, observations: Observations, pulls: int, prices: Prices | None = None) -> FloatArray:
+    """Return the evidence of every objective, that of its weakest pair, ``pulls`` being all pulls answered so far."""
+    evidence = np.empty(len(observations.arrays.leaders))
+    prices = no_prices(len(observations.arrays.asked)) if prices is None else prices
+    engine.weigh(rule.kind, observations.arrays, prices, float(pulls), evidence)
+    return evidence
 
 
-def weakest_pairs(rule: Threshold, problem: Problem, tally: Tally) -> Weighed:
-    """Give the leader of every objective, and the evidence of its weakest pair."""
-    found = Weighed(np.empty(problem.shape[1], np.int64), np.empty(problem.shape[1]))
-    kernels.weigh(rule.kind, describe(problem), tables_of(problem, tally), tally.told, *found)
-    return found
+def no_prices(arms: int) -> Prices:
+    """Return the prices of an experiment whose arms neither come nor go."""
+    return Prices(np.zeros(arms), math.inf, np.zeros(0, np.int64))
 
 
 class _Penalised:
@@ -209,7 +199,7 @@ def reached_level(rule: Threshold, evidence: float, arms: int, objectives: int) 
 
 def check_families(name: str, problem: Problem) -> None:
     """Refuse a threshold that is proven for Gaussian rewards of known noise only, where rewards are others."""
-    others = [o for o in problem.objectives if not isinstance(o.family, Gaussian)]
+    others = [o for o in problem.objectives if not o.family.exactly_gaussian]
     if others:
         raise InputError(
             f"{name} is proven for Gaussian rewards of known sd only, and objective {others[0].name!r} is "

@@ -3,49 +3,50 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.compiled import array_kernel, entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, fill
+from mobai.kernels.observations import ObservationArrays
 from mobai.kernels.sampling.planning import has_estimates, plan, relative_variance, track
-from mobai.kernels.seen import Seen
 from mobai.kernels.surrogate import solve_from
-from mobai.kernels.trial import Ladder, World, climb, draw, least_asked, total
+from mobai.kernels.trial import TrialArrays, is_over, least_asked, pull, total
+
+
+class Memory(NamedTuple):
+    """The last weights, the leaders they were for, and where the programs of every step of the sub-routine ended."""
+
+    weights: Vector
+    best: Integers
+    codes: Integers
+    shares: Matrix
 
 
 @entry
-def play(
-    seen: Seen,
-    world: World,
-    ladder: Ladder,
-    coins: Vector,
-    pulls: int,
-    sign: float,
-    from_uniform: bool,
-    weights: Vector,
-    best: Integers,
-    codes: Integers,
-    shares: Matrix,
-) -> int:
-    """Choose and pull, so often or until everything is decided or a block of noise is used up; gives the last arm."""
-    arm, before = -1, total(seen.asked)
-    variance, estimated = np.empty_like(seen.sd), has_estimates(seen)
-    relative_variance(seen, variance)
-    for k in range(pulls + 1):
-        if climb(ladder, seen, arm, before + k) or k == pulls:
+def play(trial: TrialArrays, sign: float, from_uniform: bool, memory: Memory) -> int:
+    """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
+
+    Ends early when everything is decided or a block of rewards is used up. Memory and trial are changed in place.
+    """
+    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    variance, estimated = np.empty_like(obs.sd), has_estimates(obs)
+    relative_variance(obs, variance)
+    for k in range(trial.pulls + 1):
+        if is_over(trial, arm, before + k) or k == trial.pulls:
             break
         if estimated:
-            relative_variance(seen, variance)
+            relative_variance(obs, variance)
         asked = before + k
-        if seen.asked[least_asked(seen.asked)] < math.sqrt(asked / len(seen.asked)):
-            arm = explore(seen.asked, coins[k])
+        if obs.asked[least_asked(obs.asked)] < math.sqrt(asked / len(obs.asked)):
+            arm = explore(obs.asked, trial.coins[k])
         else:
             if from_uniform:
-                fill(weights, 1.0 / len(weights))
-            find_weights(seen, variance, weights, best, codes, shares)
-            arm = track(seen.asked, weights, asked + 1.0, sign)
-        if not draw(world, seen, arm):
+                fill(memory.weights, 1.0 / len(memory.weights))
+            find_weights(obs, variance, memory)
+            arm = track(obs.asked, memory.weights, asked + 1.0, sign)
+        if not pull(trial, arm):
             break
     return arm
 
@@ -65,20 +66,19 @@ def explore(asked: Integers, coin: float) -> int:
     return 0
 
 
-@kernel
-def find_weights(
-    seen: Seen, variance: Matrix, weights: Vector, best: Integers, codes: Integers, shares: Matrix
-) -> None:
+@array_kernel
+def find_weights(obs: ObservationArrays, variance: Matrix, memory: Memory) -> None:
     """The paper's sub-routine, in place: average the solutions of programs, each linearised at the average so far.
 
     Every step keeps two rows of bases of its own: between pulls a step's program changes little.
     """
-    gaps = np.empty_like(seen.means)
-    plan(seen, gaps, best, codes)
-    tally = np.zeros(len(weights))
+    weights, best, codes, shares = memory.weights, memory.best, memory.codes, memory.shares
+    gaps = np.empty_like(obs.means)
+    plan(obs, gaps, best, codes)
+    sums = np.zeros(len(weights))
     for k in range(len(codes) // 2):
         rows = slice(2 * k, 2 * k + 2)
         solve_from(gaps, variance, best, weights, 0.0, codes[rows], shares[rows])
         for i in range(len(weights)):
-            tally[i] += shares[2 * k, i]
-            weights[i] = tally[i] / (k + 1)
+            sums[i] += shares[2 * k, i]
+            weights[i] = sums[i] / (k + 1)

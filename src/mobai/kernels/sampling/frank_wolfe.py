@@ -3,78 +3,76 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.compiled import array_kernel, entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, fill
 from mobai.kernels.game import has_ties
+from mobai.kernels.observations import ObservationArrays
 from mobai.kernels.sampling.planning import has_estimates, plan, relative_variance
-from mobai.kernels.seen import Seen
 from mobai.kernels.surrogate import solve_from
-from mobai.kernels.trial import Ladder, World, climb, draw, total
+from mobai.kernels.trial import TrialArrays, is_over, pull, total
 
 # What a pair outside the subdifferential has of the smallest rate in the program: too much to matter.
 OUT_OF_PLAY = 1e6
 
 
+class Memory(NamedTuple):
+    """The target, the leaders it was for, and where the last programs ended."""
+
+    target: Vector
+    best: Integers
+    codes: Integers
+    shares: Matrix
+
+
 @entry
-def play(
-    seen: Seen,
-    world: World,
-    ladder: Ladder,
-    pulls: int,
-    target: Vector,
-    best: Integers,
-    codes: Integers,
-    shares: Matrix,
-) -> int:
-    """Choose and pull, so often or until everything is decided or a block of noise is used up; gives the last arm."""
-    arm, before = -1, total(seen.asked)
-    variance, estimated = np.empty_like(seen.sd), has_estimates(seen)
-    relative_variance(seen, variance)
-    direction = np.empty(len(target))
-    for k in range(pulls + 1):
-        if climb(ladder, seen, arm, before + k) or k == pulls:
+def play(trial: TrialArrays, memory: Memory) -> int:
+    """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
+
+    Ends early when everything is decided or a block of rewards is used up. Memory and trial are changed in place.
+    """
+    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    variance, estimated = np.empty_like(obs.sd), has_estimates(obs)
+    relative_variance(obs, variance)
+    direction = np.empty(len(memory.target))
+    for k in range(trial.pulls + 1):
+        if is_over(trial, arm, before + k) or k == trial.pulls:
             break
         if estimated:
-            relative_variance(seen, variance)
+            relative_variance(obs, variance)
         t = before + k + 1
-        find_direction(seen, t, variance, target, best, codes, shares, direction)
-        for i in range(len(target)):
-            target[i] = (target[i] * (t - 1) + direction[i]) / t
-        arm = most_behind(seen.asked, target)
-        if not draw(world, seen, arm):
+        find_direction(obs, t, variance, memory, direction)
+        for i in range(len(direction)):
+            memory.target[i] = (memory.target[i] * (t - 1) + direction[i]) / t
+        arm = most_behind(obs.asked, memory.target)
+        if not pull(trial, arm):
             break
     return arm
 
 
-@kernel
-def find_direction(
-    seen: Seen,
-    t: int,
-    variance: Matrix,
-    target: Vector,
-    best: Integers,
-    codes: Integers,
-    shares: Matrix,
-    direction: Vector,
-) -> None:
-    """Where to move the target: even shares to explore or when tied, else a step for pairs near the smallest rate."""
-    arms = len(target)
-    gaps = np.empty_like(seen.means)
-    unit = plan(seen, gaps, best, codes)
+@array_kernel
+def find_direction(obs: ObservationArrays, t: int, variance: Matrix, memory: Memory, direction: Vector) -> None:
+    """Fill in where to move the target.
+
+    Even shares to explore or when tied, else a step for pairs near the smallest rate.
+    """
+    arms, best = len(direction), memory.best
+    gaps = np.empty_like(obs.means)
+    unit = plan(obs, gaps, best, memory.codes)
     rounds = t // arms
     if has_ties(gaps, best) or int(math.sqrt(rounds)) ** 2 == rounds:
         fill(direction, 1.0 / arms)
         return
-    keep_close_pairs(gaps, variance, best, target, t**-0.9 / arms / (unit * unit))
-    solve_from(gaps, variance, best, target, 0.0, codes, shares)
+    keep_close_pairs(gaps, variance, best, memory.target, t**-0.9 / arms / (unit * unit))
+    solve_from(gaps, variance, best, memory.target, 0.0, memory.codes, memory.shares)
     for i in range(arms):
-        direction[i] = shares[0, i]
+        direction[i] = memory.shares[0, i]
 
 
-@kernel
+@array_kernel
 def keep_close_pairs(gaps: Matrix, variance: Matrix, best: Integers, target: Vector, radius: float) -> None:
     """Rescale the gaps, in place: rates within the radius of the smallest become equal to it, the others huge."""
     rates = np.empty_like(gaps)

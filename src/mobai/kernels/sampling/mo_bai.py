@@ -2,74 +2,69 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.compiled import array_kernel, entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
+from mobai.kernels.observations import ObservationArrays
 from mobai.kernels.sampling.planning import CLOSED, has_estimates, plan, relative_variance
-from mobai.kernels.seen import Seen
 from mobai.kernels.surrogate import solve_from
-from mobai.kernels.trial import Ladder, World, climb, draw, first_largest, total
+from mobai.kernels.trial import TrialArrays, first_largest, is_over, pull, total
+
+
+class Memory(NamedTuple):
+    """What is carried from pull to pull: the buffer, the instance planned with, and where its programs ended."""
+
+    buffer: Vector
+    gaps: Matrix
+    best: Integers
+    codes: Integers
+    shares: Matrix
 
 
 @entry
-def play(
-    seen: Seen,
-    world: World,
-    ladder: Ladder,
-    pulls: int,
-    floor: float,
-    every: bool,
-    buffer: Vector,
-    gaps: Matrix,
-    best: Integers,
-    codes: Integers,
-    shares: Matrix,
-) -> int:
-    """Choose and pull, so often or until everything is decided or a block of noise is used up; gives the last arm."""
-    arm, before = -1, total(seen.asked)
-    variance, estimated = np.empty_like(seen.sd), has_estimates(seen)
-    relative_variance(seen, variance)
-    for k in range(pulls + 1):
-        if climb(ladder, seen, arm, before + k) or k == pulls:
+def play(trial: TrialArrays, floor: float, every: bool, memory: Memory) -> int:
+    """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
+
+    Ends early when everything is decided or a block of rewards is used up. Memory and trial are changed in place.
+    """
+    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    variance, estimated = np.empty_like(obs.sd), has_estimates(obs)
+    relative_variance(obs, variance)
+    for k in range(trial.pulls + 1):
+        if is_over(trial, arm, before + k) or k == trial.pulls:
             break
         if estimated:
-            relative_variance(seen, variance)
+            relative_variance(obs, variance)
         t = before + k + 1
-        if every or best[0] < 0 or t & (t - 1) == 0 or closed_since(seen, gaps, best):
-            plan(seen, gaps, best, codes)
-        arm = choose(seen, t - 1, floor, variance, buffer, gaps, best, codes, shares)
-        if not draw(world, seen, arm):
+        if every or memory.best[0] < 0 or t & (t - 1) == 0 or closed_since(obs, memory):
+            plan(obs, memory.gaps, memory.best, memory.codes)
+        arm = choose(obs, t - 1, floor, variance, memory)
+        if not pull(trial, arm):
             break
     return arm
 
 
 @kernel
-def closed_since(seen: Seen, gaps: Matrix, best: Integers) -> bool:
+def closed_since(obs: ObservationArrays, memory: Memory) -> bool:
     """Whether an objective needs no more samples that did when the gaps were planned with."""
     found = False
-    for m in range(len(best)):
-        found = found or (not seen.open[m] and gaps[m, 1 if best[m] == 0 else 0] != CLOSED)
+    for m in range(len(memory.best)):
+        rival = 1 if memory.best[m] == 0 else 0
+        found = found or (not obs.undecided[m] and memory.gaps[m, rival] != CLOSED)
     return found
 
 
-@kernel
-def choose(
-    seen: Seen,
-    asked: int,
-    floor: float,
-    variance: Matrix,
-    buffer: Vector,
-    gaps: Matrix,
-    best: Integers,
-    codes: Integers,
-    shares: Matrix,
-) -> int:
-    """Solve the program at the weights asked so far and take the arm with the largest credit; buffer in place."""
+@array_kernel
+def choose(obs: ObservationArrays, asked: int, floor: float, variance: Matrix, memory: Memory) -> int:
+    """Solve the program at the weights asked so far and take the arm with the largest credit; memory in place."""
+    buffer, shares = memory.buffer, memory.shares
     weights = np.empty(len(buffer))
     for i in range(len(buffer)):
-        weights[i] = (seen.asked[i] + buffer[i]) / asked
-    solve_from(gaps, variance, best, weights, floor, codes, shares)
+        weights[i] = (obs.asked[i] + buffer[i]) / asked
+    solve_from(memory.gaps, variance, memory.best, weights, floor, memory.codes, shares)
     for i in range(len(buffer)):
         buffer[i] += shares[0, i]
     arm = first_largest(buffer)

@@ -6,8 +6,7 @@ import numpy as np
 
 from mobai.kernels.compiled import kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.seen import NORMAL, Seen, gap_between, model_of
-from mobai.kernels.trial import first_largest
+from mobai.kernels.observations import NORMAL, ObservationArrays, gap_between, model_of
 
 # Beside the largest gap a smaller one than this is a tie.
 LEAST_SHARE_OF_GAP = 1e-60
@@ -18,22 +17,22 @@ LEAST_ESTIMATE = 1e-4
 
 
 @kernel
-def relative_variance(seen: Seen, variance: Matrix) -> None:
+def relative_variance(obs: ObservationArrays, variance: Matrix) -> None:
     """Variances in units of each objective's largest, in place; estimates near zero are not believed."""
     for m in range(variance.shape[0]):
-        largest = largest_in_row(seen.sd, m)
-        known = model_of(seen.rewards, m) == NORMAL
+        largest = largest_in_row(obs.sd, m)
+        known = model_of(obs.models, m) == NORMAL
         for i in range(variance.shape[1]):
-            share = seen.sd[m, i] / largest if largest > 0.0 else 1.0
+            share = obs.sd[m, i] / largest if largest > 0.0 else 1.0
             variance[m, i] = share * share if known else max(share * share, LEAST_ESTIMATE)
 
 
 @kernel
-def has_estimates(seen: Seen) -> bool:
+def has_estimates(obs: ObservationArrays) -> bool:
     """Whether some objective's noise is estimated, so that it changes from pull to pull."""
     found = False
-    for m in range(len(seen.leaders)):
-        found = found or model_of(seen.rewards, m) != NORMAL
+    for m in range(len(obs.leaders)):
+        found = found or model_of(obs.models, m) != NORMAL
     return found
 
 
@@ -47,7 +46,7 @@ def largest_in_row(table: Matrix, m: int) -> float:
 
 
 @kernel
-def plan(seen: Seen, gaps: Matrix, best: Integers, codes: Integers) -> float:
+def plan(obs: ObservationArrays, gaps: Matrix, best: Integers, codes: Integers) -> float:
     """Take over the current means: gaps over each objective's noise, in units of the largest; gives that unit.
 
     When a leader has changed, the bases of earlier programs are forgotten.
@@ -55,12 +54,12 @@ def plan(seen: Seen, gaps: Matrix, best: Integers, codes: Integers) -> float:
     objectives, arms = gaps.shape
     unit, changed = 0.0, False
     for m in range(objectives):
-        b, noise = seen.leaders[m], largest_in_row(seen.sd, m)
+        b, noise = obs.leaders[m], largest_in_row(obs.sd, m)
         noise = noise if noise > 0.0 else 1.0
         changed = changed or best[m] != b
         best[m] = b
         for i in range(arms):
-            gaps[m, i] = gap_between(seen, m, b, i) / noise if i != b else 0.0
+            gaps[m, i] = gap_between(obs, m, b, i) / noise if i != b else 0.0
             unit = max(unit, gaps[m, i])
     if changed:
         for row in range(codes.shape[0]):
@@ -71,15 +70,17 @@ def plan(seen: Seen, gaps: Matrix, best: Integers, codes: Integers) -> float:
         for i in range(arms):
             share = gaps[m, i] / unit
             gaps[m, i] = share if share >= LEAST_SHARE_OF_GAP else 0.0
-            if not seen.open[m] and i != best[m]:
+            if not obs.undecided[m] and i != best[m]:
                 gaps[m, i] = CLOSED
     return unit
 
 
 @kernel
 def track(asked: Integers, weights: Vector, t: float, sign: float) -> int:
-    """The arm furthest behind its weight (or furthest ahead of it, with the sign as printed)."""
-    behind = np.empty(len(weights))
+    """Return the arm furthest behind its weight (or furthest ahead of it, with the sign as printed)."""
+    arm, most = 0, -np.inf
     for i in range(len(weights)):
-        behind[i] = sign * (t * weights[i] - asked[i])
-    return first_largest(behind)
+        behind = sign * (t * weights[i] - asked[i])
+        if behind > most:
+            arm, most = i, behind
+    return arm

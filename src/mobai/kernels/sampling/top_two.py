@@ -7,59 +7,73 @@ import math
 import numpy as np
 
 from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.costs import refresh
 from mobai.kernels.dense import Vector
-from mobai.kernels.seen import STUDENT, UNIT, Seen, gap_between, model_of, share
+from mobai.kernels.observations import (
+    STUDENT,
+    UNIT,
+    ObservationArrays,
+    count_of,
+    gap_between,
+    model_of,
+    position,
+    scatter_of,
+)
 from mobai.kernels.student import student_cost
-from mobai.kernels.trial import Ladder, World, climb, draw, total
+from mobai.kernels.trial import TrialArrays, climb, draw, total
 from mobai.kernels.unit import unit_parts
 
 
 @entry
-def play(seen: Seen, world: World, ladder: Ladder, coins: Vector, pulls: int) -> int:
-    """Choose and pull, so often or until everything is decided or a block of noise is used up; gives the last arm."""
-    arm, before = -1, total(seen.asked)
-    logs = np.empty(len(seen.asked))
+def play(trial: TrialArrays) -> int:
+    """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
+
+    Ends early when everything is decided or a block of rewards is used up. The trial is changed in place.
+    """
+    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    logs = np.empty(len(obs.asked))
     for i in range(len(logs)):
-        logs[i] = math.log(seen.asked[i])
-    for k in range(pulls + 1):
-        if climb(ladder, seen, arm, before + k) or k == pulls:
+        logs[i] = math.log(obs.asked[i])
+    for k in range(trial.pulls + 1):
+        if climb(trial.ladder, obs, arm, before + k) or k == trial.pulls:
             break
-        arm = choose(seen, logs, coins[k])
-        more = draw(world, seen, arm)
-        logs[arm] = math.log(seen.asked[arm])
+        arm = choose(obs, logs, trial.coins[k])
+        more = draw(trial.blocks, obs, arm)
+        logs[arm] = math.log(obs.asked[arm])
         if not more:
             break
     return arm
 
 
 @kernel
-def choose(seen: Seen, logs: Vector, coin: float) -> int:
+def choose(obs: ObservationArrays, logs: Vector, coin: float) -> int:
     """Find the most doubtful pair and toss the coin between its arms."""
-    objectives, arms = seen.pairs.shape
-    least, m, challenger = np.inf, 0, 1 if seen.leaders[0] == 0 else 0
+    refresh(obs)
+    objectives, arms = obs.costs.shape
+    least, m, challenger = np.inf, 0, 1 if obs.leaders[0] == 0 else 0
     for k in range(objectives):
-        if seen.open[k]:
+        if obs.undecided[k]:
             for i in range(arms):
-                cost = seen.pairs[k, i] + logs[i]
+                cost = obs.costs[k, i] + logs[i]
                 if cost < least:
                     least, m, challenger = cost, k, i
-    leader = seen.leaders[m]
-    own, other = pull_towards(seen, m, leader, challenger)
+    leader = obs.leaders[m]
+    own, other = pull_towards(obs, m, leader, challenger)
     return leader if coin * (own + other) < own else challenger
 
 
 @kernel
-def pull_towards(seen: Seen, m: int, best: int, i: int) -> tuple[float, float]:
+def pull_towards(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[float, float]:
     """What the leader and its challenger contribute to their transport cost, up to a factor.
 
     Where nothing separates them, and for Gaussian rewards always, that is the variance of their means.
     """
-    n_b, n_i = seen.counts[m, best], seen.counts[m, i]
-    if model_of(seen.rewards, m) == STUDENT:
-        gap = gap_between(seen, m, best, i)
-        leaders = student_cost(gap, n_b, seen.scatter[m, best], n_i, seen.scatter[m, i])[1]
+    n_b, n_i = count_of(obs, m, best), count_of(obs, m, i)
+    if model_of(obs.models, m) == STUDENT:
+        gap = gap_between(obs, m, best, i)
+        leaders = student_cost(gap, n_b, scatter_of(obs, m, best), n_i, scatter_of(obs, m, i))[1]
         return leaders, 1.0 - leaders
-    if model_of(seen.rewards, m) == UNIT and seen.pairs[m, i] > 0.0:
-        own, other = share(seen, m, best), share(seen, m, i)
-        return unit_parts(n_b, own, n_i, other, seen.rewards.eps[m] / seen.rewards.width[m])
-    return seen.spread[m, best], seen.spread[m, i]
+    if model_of(obs.models, m) == UNIT and obs.costs[m, i] > 0.0:
+        own, other = position(obs, m, best), position(obs, m, i)
+        return unit_parts(n_b, own, n_i, other, obs.models.eps[m] / obs.models.width[m])
+    return obs.spread[m, best], obs.spread[m, i]

@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.compiled import array_kernel, entry, kernel
 from mobai.kernels.dense import Integers, Vector, fill
+from mobai.kernels.observations import ObservationArrays, gap_between
 from mobai.kernels.oracle import find_weights
 from mobai.kernels.sampling.planning import CLOSED, largest_in_row, relative_variance, track
-from mobai.kernels.seen import Seen, gap_between
-from mobai.kernels.trial import Ladder, World, climb, draw, least_asked, total
+from mobai.kernels.trial import TrialArrays, is_over, least_asked, pull, total
 
 TARGET_GAP = 1e-9
 MOST_STEPS = 300
 SMALLEST_SPREAD = 1e-30
 
 
+class Memory(NamedTuple):
+    """The weights being tracked, the leaders they are for, and the number of pulls at which they are due again."""
+
+    weights: Vector
+    best: Integers
+    due: Vector
+
+
 @entry
-def play(
-    seen: Seen,
-    world: World,
-    ladder: Ladder,
-    pulls: int,
-    growth: float,
-    weights: Vector,
-    best: Integers,
-    due: Vector,
-) -> int:
-    """Choose and pull, so often or until everything is decided or a block of noise is used up; gives the last arm."""
-    arm, before = -1, total(seen.asked)
-    for k in range(pulls + 1):
-        if climb(ladder, seen, arm, before + k) or k == pulls:
+def play(trial: TrialArrays, growth: float, memory: Memory) -> int:
+    """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
+
+    Ends early when everything is decided or a block of rewards is used up. Memory and trial are changed in place.
+    """
+    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    for k in range(trial.pulls + 1):
+        if is_over(trial, arm, before + k) or k == trial.pulls:
             break
         asked = before + k
-        arm = least_asked(seen.asked)
-        if seen.asked[arm] >= math.sqrt(asked) - 0.5 * len(seen.asked):
-            if renew_leaders(seen.leaders, best) or asked >= due[0]:
-                find_oracle(seen, weights)
-                due[0] = asked * (1.0 + growth)
-            arm = track(seen.asked, weights, asked + 1.0, 1.0)
-        if not draw(world, seen, arm):
+        arm = least_asked(obs.asked)
+        if obs.asked[arm] >= math.sqrt(asked) - 0.5 * len(obs.asked):
+            if renew_leaders(obs.leaders, memory.best) or asked >= memory.due[0]:
+                find_oracle(obs, memory.weights)
+                memory.due[0] = asked * (1.0 + growth)
+            arm = track(obs.asked, memory.weights, asked + 1.0, 1.0)
+        if not pull(trial, arm):
             break
     return arm
 
@@ -56,32 +59,32 @@ def renew_leaders(leaders: Integers, best: Integers) -> bool:
     return changed
 
 
-@kernel
-def find_oracle(seen: Seen, weights: Vector) -> None:
+@array_kernel
+def find_oracle(obs: ObservationArrays, weights: Vector) -> None:
     """The oracle weights of the current means, in place; even ones where a leader is tied."""
-    objectives, arms = seen.means.shape
+    objectives, arms = obs.means.shape
     smallest, largest = np.inf, 0.0
     gaps, variance = np.empty((objectives, arms)), np.empty((objectives, arms))
-    relative_variance(seen, variance)
+    relative_variance(obs, variance)
     for m in range(objectives):
-        b, noise = seen.leaders[m], largest_in_row(seen.sd, m)
+        b, noise = obs.leaders[m], largest_in_row(obs.sd, m)
         noise = noise if noise > 0.0 else 1.0
         for i in range(arms):
-            gaps[m, i] = gap_between(seen, m, b, i) / noise / math.sqrt(variance[m, i] + variance[m, b])
-            if i != b and seen.open[m]:
+            gaps[m, i] = gap_between(obs, m, b, i) / noise / math.sqrt(variance[m, i] + variance[m, b])
+            if i != b and obs.undecided[m]:
                 smallest, largest = min(smallest, gaps[m, i]), max(largest, gaps[m, i])
     if not smallest > SMALLEST_SPREAD * largest:
         fill(weights, 1.0 / arms)
         return
     own, lead = np.zeros((objectives, arms)), np.zeros((objectives, arms))
     for m in range(objectives):
-        b = seen.leaders[m]
+        b = obs.leaders[m]
         for i in range(arms):
             if i != b:
-                ratio = smallest / gaps[m, i] if seen.open[m] else 1.0 / CLOSED
+                ratio = smallest / gaps[m, i] if obs.undecided[m] else 1.0 / CLOSED
                 scale = 2.0 * ratio * ratio / (variance[m, i] + variance[m, b])
                 own[m, i], lead[m, i] = scale * variance[m, i], scale * variance[m, b]
-    found, _, _ = find_weights(own, lead, seen.leaders, 0.0, TARGET_GAP, MOST_STEPS)
+    found, _, _ = find_weights(own, lead, obs.leaders, 0.0, TARGET_GAP, MOST_STEPS)
     mass = 0.0
     for i in range(arms):
         mass += found[i]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from mobai.kernels.compiled import entry
-from mobai.kernels.seen import Seen
-from mobai.kernels.trial import Ladder, World, climb, draw, least_asked, total
+from mobai.kernels.trial import TrialArrays, climb, draw, least_asked, total
 
 
 @entry
-def play(seen: Seen, world: World, ladder: Ladder, pulls: int) -> int:
-    """Pull the least asked arm, so often or until everything is decided or a block of noise is used up."""
-    arm, before = -1, total(seen.asked)
-    for k in range(pulls + 1):
-        if climb(ladder, seen, arm, before + k) or k == pulls:
+def play(trial: TrialArrays) -> int:
+    """Pull the least asked arm, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
+
+    Ends early when everything is decided or a block of rewards is used up. The trial is changed in place.
+    """
+    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    for k in range(trial.pulls + 1):
+        if climb(trial.ladder, obs, arm, before + k) or k == trial.pulls:
             break
-        arm = least_asked(seen.asked)
-        if not draw(world, seen, arm):
+        arm = least_asked(obs.asked)
+        if not draw(trial.blocks, obs, arm):
             break
     return arm

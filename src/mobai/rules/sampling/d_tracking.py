@@ -13,24 +13,16 @@ where both arms of a pair have none, its gradient is taken at equal, vanishing w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels.sampling import d_tracking as kernels
-from mobai.problem import FloatArray, IntArray, Problem
-from mobai.rules.sampling.base import CompiledRule, Game
+from mobai.kernels.trial import TrialArrays
+from mobai.problem import Problem
+from mobai.rules.sampling.base import CompiledRule
 from mobai.theory.surrogate import no_bases
-
-
-class Memory(NamedTuple):
-    """The last weights, the leaders they were for, and where the programs of every step of the sub-routine ended."""
-
-    weights: FloatArray
-    best: IntArray
-    codes: IntArray
-    shares: FloatArray
 
 
 @dataclass(frozen=True)
@@ -61,18 +53,16 @@ class DTracking(CompiledRule):
         if not isinstance(self.as_printed, bool):
             raise InputError(f"as_printed must be true or false, not {self.as_printed!r}")
 
-    def init(self, problem: Problem) -> Memory:
+    def init(self, problem: Problem) -> kernels.Memory:
         """Start with even weights."""
         arms, objectives = problem.shape
         codes, shares = no_bases(arms, objectives)
         every_step = (self.iterations, 1)
-        return Memory(
+        return kernels.Memory(
             np.full(arms, 1 / arms), np.full(objectives, -1), np.tile(codes, every_step), np.tile(shares, every_step)
         )
 
-    def play(self, memory: tuple[Any, ...], game: Game) -> int:
+    def play(self, memory: kernels.Memory, trial: TrialArrays) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
         sign = -1.0 if self.as_printed else 1.0
-        return kernels.play(
-            game.seen, game.world, game.ladder, game.coins, game.pulls, sign, self.start == "uniform", *memory
-        )
+        return kernels.play(trial, sign, self.start == "uniform", memory)

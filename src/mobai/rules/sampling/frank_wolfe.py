@@ -13,23 +13,14 @@ for log F, which has the same maximiser; and since f is homogeneous, it is MO-BA
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from mobai.kernels.sampling import frank_wolfe as kernels
-from mobai.problem import FloatArray, IntArray, Problem
-from mobai.rules.sampling.base import CompiledRule, Game
+from mobai.kernels.trial import TrialArrays
+from mobai.problem import Problem
+from mobai.rules.sampling.base import CompiledRule
 from mobai.theory.surrogate import no_bases
-
-
-class Memory(NamedTuple):
-    """The target, the leaders it was for, and where the last programs ended."""
-
-    target: FloatArray
-    best: IntArray
-    codes: IntArray
-    shares: FloatArray
 
 
 @dataclass(frozen=True)
@@ -38,11 +29,11 @@ class FrankWolfeSampling(CompiledRule):
 
     name = "frank-wolfe"
 
-    def init(self, problem: Problem) -> Memory:
+    def init(self, problem: Problem) -> kernels.Memory:
         """Start with an even target."""
         arms, objectives = problem.shape
-        return Memory(np.full(arms, 1 / arms), np.full(objectives, -1), *no_bases(arms, objectives))
+        return kernels.Memory(np.full(arms, 1 / arms), np.full(objectives, -1), *no_bases(arms, objectives))
 
-    def play(self, memory: tuple[Any, ...], game: Game) -> int:
+    def play(self, memory: kernels.Memory, trial: TrialArrays) -> int:
         """Move the target and pull the arm furthest behind it."""
-        return kernels.play(game.seen, game.world, game.ladder, game.pulls, *memory)
+        return kernels.play(trial, memory)

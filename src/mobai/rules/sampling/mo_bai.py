@@ -10,26 +10,17 @@ other index.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels.sampling import mo_bai as kernels
-from mobai.problem import FloatArray, IntArray, Problem
-from mobai.rules.sampling.base import CompiledRule, Game
+from mobai.kernels.trial import TrialArrays
+from mobai.problem import Problem
+from mobai.rules.sampling.base import CompiledRule
 from mobai.theory.pairs import floor_mass
 from mobai.theory.surrogate import no_bases
-
-
-class Memory(NamedTuple):
-    """What is carried from pull to pull: the buffer, the instance planned with, and where its programs ended."""
-
-    buffer: FloatArray
-    gaps: FloatArray
-    best: IntArray
-    codes: IntArray
-    shares: FloatArray
 
 
 @dataclass(frozen=True)
@@ -57,13 +48,13 @@ class MOBAI(CompiledRule):
             raise InputError(f"refresh must be 'doubling' or 'every', not {self.refresh!r}")
         object.__setattr__(self, "eta", float(self.eta))
 
-    def init(self, problem: Problem) -> Memory:
+    def init(self, problem: Problem) -> kernels.Memory:
         """Start with an empty buffer and no plan."""
         arms, objectives = problem.shape
         nothing = np.full(objectives, -1)
-        return Memory(np.zeros(arms), np.zeros((objectives, arms)), nothing, *no_bases(arms, objectives))
+        return kernels.Memory(np.zeros(arms), np.zeros((objectives, arms)), nothing, *no_bases(arms, objectives))
 
-    def play(self, memory: tuple[Any, ...], game: Game) -> int:
+    def play(self, memory: kernels.Memory, trial: TrialArrays) -> int:
         """Solve the program at the weights asked so far and pull the arm with the largest credit."""
-        floor = floor_mass(self.eta) / len(game.seen.asked)
-        return kernels.play(game.seen, game.world, game.ladder, game.pulls, floor, self.refresh == "every", *memory)
+        floor = floor_mass(self.eta) / len(trial.obs.asked)
+        return kernels.play(trial, floor, self.refresh == "every", memory)

@@ -13,16 +13,17 @@ The rule carries its delta, stops by itself, and answers that delta only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from mobai.kernels.sampling import elimination as kernels
-from mobai.kernels.seen import Seen
-from mobai.problem import Problem, Tally
-from mobai.rules.sampling.base import CompiledRule, Game
-from mobai.rules.stopping.elimination import Elimination, nobody_out
+from mobai.kernels.trial import TrialArrays
+from mobai.problem import Problem
+from mobai.rules.sampling.base import CompiledRule
+from mobai.rules.stopping import StoppingRule
+from mobai.rules.stopping.elimination import Elimination, new_race
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.glr import lay_out
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class SuccessiveElimination(CompiledRule):
     delta: float
     as_printed: bool = False
     name = "successive-elimination"
+    apart: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -50,15 +52,15 @@ class SuccessiveElimination(CompiledRule):
         """The only stopping rule it goes with."""
         return Elimination(self.delta, self.as_printed)
 
-    def init(self, problem: Problem) -> tuple[Any, ...]:
+    def init(self, problem: Problem) -> kernels.Race:
         """Start with all arms in."""
-        return nobody_out(problem)
+        return new_race(problem)
 
-    def see(self, problem: Problem, tally: Tally) -> Seen:
-        """Lay the tally out for the kernels; only rewards that are in may drop an arm."""
-        return lay_out(problem, tally)
+    def can_follow(self, stoppings: Sequence[StoppingRule]) -> bool:
+        """Whether whole trials can be compiled with these stopping rules: with its own alone."""
+        return list(stoppings) == [self.stopping]
 
-    def play(self, memory: tuple[Any, ...], game: Game) -> int:
+    def play(self, memory: kernels.Race, trial: TrialArrays) -> int:
         """Pull the next arm of the round; when everything is decided, all arms in turn."""
         x = resolve_log_inv_delta(self.delta)
-        return kernels.play(game.seen, game.world, game.ladder, game.pulls, x, self.as_printed, *memory)
+        return kernels.play(trial, x, self.as_printed, memory)

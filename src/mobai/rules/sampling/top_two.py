@@ -12,11 +12,12 @@ i. That split is the fixed point of the optimality conditions of the lower bound
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mobai.kernels.sampling import top_two as kernels
+from mobai.kernels.trial import TrialArrays
 from mobai.problem import Problem
-from mobai.rules.sampling.base import CompiledRule, Game
+from mobai.rules.sampling.base import CompiledRule
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,12 @@ class TopTwo(CompiledRule):
     """
 
     name = "top-two"
+    apart: ClassVar[bool] = True
 
     def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
         """Nothing needs remembering."""
         return ()
 
-    def play(self, memory: tuple[Any, ...], game: Game) -> int:  # noqa: ARG002
+    def play(self, memory: tuple[Any, ...], trial: TrialArrays) -> int:  # noqa: ARG002
         """Find the most doubtful pair and toss a coin between its arms."""
-        return kernels.play(game.seen, game.world, game.ladder, game.coins, game.pulls)
+        return kernels.play(trial)

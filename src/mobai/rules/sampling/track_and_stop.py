@@ -8,22 +8,14 @@ since; an arm with fewer than ``sqrt(t) - K/2`` pulls is pulled first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels.sampling import track_and_stop as kernels
-from mobai.problem import FloatArray, IntArray, Problem
-from mobai.rules.sampling.base import CompiledRule, Game
-
-
-class Memory(NamedTuple):
-    """The weights being tracked, the leaders they are for, and the number of pulls at which they are due again."""
-
-    weights: FloatArray
-    best: IntArray
-    due: FloatArray
+from mobai.kernels.trial import TrialArrays
+from mobai.problem import Problem
+from mobai.rules.sampling.base import CompiledRule
 
 
 @dataclass(frozen=True)
@@ -44,11 +36,11 @@ class TrackAndStop(CompiledRule):
         if isinstance(self.growth, bool) or not isinstance(self.growth, int | float) or not 0 <= self.growth <= 10:
             raise InputError(f"growth must be a number from 0 to 10, not {self.growth!r}")
 
-    def init(self, problem: Problem) -> Memory:
+    def init(self, problem: Problem) -> kernels.Memory:
         """Start with even weights that are due at once."""
         arms, objectives = problem.shape
-        return Memory(np.full(arms, 1 / arms), np.full(objectives, -1), np.zeros(1))
+        return kernels.Memory(np.full(arms, 1 / arms), np.full(objectives, -1), np.zeros(1))
 
-    def play(self, memory: tuple[Any, ...], game: Game) -> int:
+    def play(self, memory: kernels.Memory, trial: TrialArrays) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
-        return kernels.play(game.seen, game.world, game.ladder, game.pulls, float(self.growth), *memory)
+        return kernels.play(trial, float(self.growth), memory)

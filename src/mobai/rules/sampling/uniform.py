@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mobai.kernels.sampling import uniform as kernels
+from mobai.kernels.trial import TrialArrays
 from mobai.problem import Problem
-from mobai.rules.sampling.base import CompiledRule, Game
+from mobai.rules.sampling.base import CompiledRule
 
 
 @dataclass(frozen=True)
@@ -15,11 +16,12 @@ class Uniform(CompiledRule):
     """Ask for the least asked arm, the first of them in a tie: what a plain A/B/n test does."""
 
     name = "uniform"
+    apart: ClassVar[bool] = True
 
     def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
         """Nothing needs remembering."""
         return ()
 
-    def play(self, memory: tuple[Any, ...], game: Game) -> int:  # noqa: ARG002
+    def play(self, memory: tuple[Any, ...], trial: TrialArrays) -> int:  # noqa: ARG002
         """Pull the least asked arm, again and again."""
-        return kernels.play(game.seen, game.world, game.ladder, game.pulls)
+        return kernels.play(trial)

@@ -1,8 +1,8 @@
-"""When to stop: thresholds on the GLR statistic, the ladder that answers every delta, elimination."""
+"""When to stop: thresholds on the GLR statistic, the records that answer every delta, elimination."""
 
-from mobai.rules.stopping.base import Decision, Reaching, StoppingRule, Watch
+from mobai.rules.stopping.base import ArmsMayChange, Decision, Monitor, StoppingRule
 from mobai.rules.stopping.elimination import Elimination
 from mobai.rules.stopping.glr import GLR
-from mobai.rules.stopping.ladder import Ladder
+from mobai.rules.stopping.records import EvidenceRecords
 
-__all__ = ["GLR", "Decision", "Elimination", "Ladder", "Reaching", "StoppingRule", "Watch"]
+__all__ = ["GLR", "ArmsMayChange", "Decision", "Elimination", "EvidenceRecords", "Monitor", "StoppingRule"]

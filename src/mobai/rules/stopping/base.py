@@ -1,47 +1,64 @@
-"""What a stopping rule is: it starts a watch over an experiment, which looks after every answer."""
+"""What a stopping rule is: it starts a monitor of an experiment, which looks at the evidence after every answer."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from mobai.problem import FloatArray, IntArray, Problem, Tally
+from mobai.problem import FloatArray, Problem
+from mobai.theory.observations import Observations
 
 
 class Decision(NamedTuple):
-    """An objective's answer: the arm, and the number of answered pulls after which it was decided."""
+    """An objective's answer: the arm, after how many answered pulls, and when (Unix time, where there is a clock)."""
 
     arm: int
     pull: int
+    at: float | None = None
 
 
-class Watch(Protocol):
-    """Follows one experiment.
+class Monitor(Protocol):
+    """Follows the evidence of one experiment."""
 
-    ``leaders`` are the empirical best arms and ``evidence`` what speaks for them, one per objective, as last looked at.
-    """
+    def look(self, observations: Observations, at: float | None = None) -> bool:
+        """Look at the evidence after an answer, or after several that count as one moment; none may be left out.
 
-    leaders: IntArray
-    evidence: FloatArray
+        Return whether something may have been decided.
+        """
+        ...
 
-    def look(self, tally: Tally) -> None:
-        """Weigh the evidence after an answer; every answer must be looked at, so that no crossing is missed."""
+    def evidence(self, observations: Observations) -> FloatArray:
+        """Return the evidence of every objective at this moment, in nats."""
         ...
 
     def decisions(self, log_inv_delta: float) -> tuple[Decision | None, ...]:
-        """Give each objective's decision at this delta, or None."""
-        ...
-
-
-class Reaching(Protocol):
-    """Knows which delta some evidence is enough for."""
-
-    def reached(self, problem: Problem, evidence: float) -> float:
-        """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
+        """Return each objective's decision at this delta, or None."""
         ...
 
 
 @runtime_checkable
-class StoppingRule(Reaching, Protocol):
+class ArmsMayChange(Monitor, Protocol):
+    """A monitor of an experiment whose arms may come and go."""
+
+    def arms_changed(self, observations: Observations) -> None:
+        """Take note of who takes part now."""
+        ...
+
+    @property
+    def surcharges(self) -> FloatArray:
+        """What each arm pays above the level of the start, in nats. Shape (K,)."""
+        ...
+
+    def reopen(self, objective: int) -> None:
+        """Forget what was decided on an objective."""
+        ...
+
+    def restore(self, objective: int, decision: Decision) -> None:
+        """Take over a decision made before, at the only delta that is asked for."""
+        ...
+
+
+@runtime_checkable
+class StoppingRule(Protocol):
     """Decides when the evidence is enough."""
 
     @property
@@ -55,9 +72,13 @@ class StoppingRule(Reaching, Protocol):
         ...
 
     def level(self, problem: Problem, log_inv_delta: float) -> float:
-        """Give the evidence that delta demands of every objective; InputError if it cannot answer this delta."""
+        """Return the evidence that delta demands of every objective; InputError if it cannot answer this delta."""
         ...
 
-    def start(self, problem: Problem) -> Watch:
-        """Begin to watch an experiment."""
+    def reached(self, problem: Problem, evidence: float) -> float:
+        """Return the largest log(1/delta) that some evidence is enough for, 0 if for none."""
+        ...
+
+    def start(self, problem: Problem, log_inv_delta: float | None = None) -> Monitor:
+        """Begin to follow an experiment; ``log_inv_delta`` if its decisions are asked for at that delta only."""
         ...

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from mobai.problem import Problem, Tally
+import numpy as np
+
+from mobai.errors import InputError
+from mobai.kernels import engine as kernels
+from mobai.problem import FloatArray, Problem
+from mobai.problem.family import is_number
 from mobai.rules.stopping.base import Decision
-from mobai.rules.stopping.ladder import Ladder
-from mobai.theory.thresholds import check_families, find_threshold, reached_level, weakest_pairs
+from mobai.rules.stopping.records import EvidenceRecords
+from mobai.rules.stopping.roster import Roster
+from mobai.theory.observations import Observations
+from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_level
 
 
 @dataclass(frozen=True)
@@ -18,6 +26,15 @@ class GLR:
     ``theory`` and ``empirical``, and with ``at_once``, all are decided together, at the first time when every one
     exceeds the level (the paper).
 
+    Parameters
+    ----------
+    threshold
+        ``"mixture"``, ``"kaufmann_koolen"``, ``"theory"`` or ``"empirical"`` (the last is not certified).
+    at_once
+        Whether all objectives are decided together.
+    reserve
+        The share of delta kept for arms that are added or retired later; with ``mixture`` only.
+
     Examples
     --------
     >>> GLR().certified, GLR("empirical").certified
@@ -26,10 +43,15 @@ class GLR:
 
     threshold: str = "mixture"
     at_once: bool = False
+    reserve: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the name of the threshold."""
+        """Check the parameters."""
         find_threshold(self.threshold)
+        if not is_number(self.reserve) or not 0 <= self.reserve <= 0.5:
+            raise InputError(f"reserve must be a number from 0 to 0.5, not {self.reserve!r}")
+        if self.reserve > 0 and not self.fits_intervals:
+            raise InputError("reserve: only the threshold 'mixture', not all at once, has one")
 
     @property
     def name(self) -> str:
@@ -46,36 +68,78 @@ class GLR:
         """Whether objectives are decided one by one."""
         return find_threshold(self.threshold).sticky and not self.at_once
 
+    @property
+    def kind(self) -> int:
+        """The number of its score among the compiled ones."""
+        return find_threshold(self.threshold).kind
+
+    @property
+    def fits_intervals(self) -> bool:
+        """Whether its decisions are right on the event of the confidence intervals, so that these may use them."""
+        return self.threshold == "mixture" and not self.at_once
+
     def level(self, problem: Problem, log_inv_delta: float) -> float:
-        """Give the evidence that delta demands of every objective; refuses families it is not proven for."""
+        """Return the evidence that delta demands of every objective; refuses families it is not proven for."""
         rule = find_threshold(self.threshold)
         if rule.gaussian_only:
             check_families(f"threshold {self.threshold!r}", problem)
-        return rule.level(log_inv_delta, *problem.shape)
+        return rule.level(log_inv_delta, *problem.shape) - math.log1p(-self.reserve)
 
     def reached(self, problem: Problem, evidence: float) -> float:
-        """Give the largest log(1/delta) that so much evidence is enough for, 0 if for none."""
-        return reached_level(find_threshold(self.threshold), evidence, *problem.shape)
+        """Return the largest log(1/delta) that some evidence is enough for, 0 if for none."""
+        return reached_level(find_threshold(self.threshold), evidence + math.log1p(-self.reserve), *problem.shape)
 
-    def start(self, problem: Problem) -> GLRWatch:
-        """Begin to watch an experiment."""
-        return GLRWatch(self, problem)
+    def start(self, problem: Problem, log_inv_delta: float | None = None) -> GLRMonitor:
+        """Begin to follow an experiment."""
+        return (RosterMonitor if self.fits_intervals else GLRMonitor)(self, problem, log_inv_delta)
 
 
-class GLRWatch:
-    """The ladder of one experiment's evidence: that of each objective's weakest pair."""
+class GLRMonitor:
+    """The records of one experiment's evidence: that of each objective's weakest pair."""
 
-    def __init__(self, rule: GLR, problem: Problem) -> None:
+    def __init__(self, rule: GLR, problem: Problem, log_inv_delta: float | None) -> None:
         self._rule, self._problem = rule, problem
-        self._ladder = Ladder(problem.shape[1], sticky=rule.sticky)
-        self.look(Tally(problem))
+        only = None if log_inv_delta is None else rule.level(problem, log_inv_delta)
+        self.records = EvidenceRecords(problem.shape[1], sticky=rule.sticky, level=only)
+        self.roster = Roster(problem.shape[0], np.ones(problem.shape[0], np.bool_), rule.reserve)
+        self._blocks = np.full((len(self.records.bars), 3), -1)
 
-    def look(self, tally: Tally) -> None:
-        """Weigh the evidence after an answer."""
-        rule = find_threshold(self._rule.threshold)
-        self.leaders, self.evidence = weakest_pairs(rule, self._problem, tally)
-        self._ladder.climb(tally.told, self.evidence, self.leaders)
+    def look(self, observations: Observations, at: float | None = None) -> bool:
+        """Enter what exceeds all evidence so far, or the only level that matters; whether something did."""
+        bars, found = self.records.bars, np.empty(len(self.records.bars))
+        kind, sticky, prices = self._rule.kind, self._rule.sticky, self.roster.prices
+        pulls, arrays = observations.told, observations.arrays
+        if not kernels.look(kind, sticky, arrays, prices, float(pulls), bars, self._blocks, found):
+            return False
+        for line in np.flatnonzero(found > -np.inf).tolist():
+            self.records.add(line, float(found[line]), arrays.leaders, pulls, at)
+        return True
+
+    def evidence(self, observations: Observations) -> FloatArray:
+        """Return the evidence of every objective at this moment, in nats."""
+        return evidence_of(find_threshold(self._rule.threshold), observations, observations.told, self.roster.prices)
 
     def decisions(self, log_inv_delta: float) -> tuple[Decision | None, ...]:
-        """Give each objective's first crossing of the level of delta, or None."""
-        return self._ladder.decisions(self._rule.level(self._problem, log_inv_delta))
+        """Return each objective's first crossing of the level of delta, or None."""
+        return self.records.decisions(self._rule.level(self._problem, log_inv_delta))
+
+
+class RosterMonitor(GLRMonitor):
+    """The same for the threshold that is proven for arms that come and go."""
+
+    def arms_changed(self, observations: Observations) -> None:
+        """Take note of who takes part now."""
+        self.roster = Roster(self.roster.initial, observations.active, self._rule.reserve)
+
+    @property
+    def surcharges(self) -> FloatArray:
+        """What each arm pays above the level of the start, in nats. Shape (K,)."""
+        return self.roster.surcharges
+
+    def reopen(self, objective: int) -> None:
+        """Forget what was decided on an objective."""
+        self.records.forget(objective)
+
+    def restore(self, objective: int, decision: Decision) -> None:
+        """Take over a decision made before, at the only delta that is asked for."""
+        self.records.restore(objective, decision)

@@ -1,0 +1,65 @@
+"""A session: one experiment in this process, an engine with a count of pending asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.engine.engine import Engine
+from mobai.engine.verdict import Verdict
+from mobai.errors import InputError
+from mobai.problem import Problem
+from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.intervals import Intervals
+from mobai.theory.observations import Observations
+
+
+class Session:
+    """One experiment under way. Made by :meth:`mobai.Policy.start`."""
+
+    def __init__(self, engine: Engine, rng: np.random.Generator) -> None:
+        self.engine, self._rng = engine, rng
+        self._pending = [0] * engine.problem.shape[0]
+
+    @property
+    def problem(self) -> Problem:
+        """The arms, the objectives and the known noise."""
+        return self.engine.problem
+
+    @property
+    def observations(self) -> Observations:
+        """What has been observed so far."""
+        return self.engine.observations
+
+    def ask(self) -> int:
+        """Return the arm to pull next. Several asks may be pending at once."""
+        arm = self.engine.choose(self._rng)
+        self.engine.ask(arm)
+        self._pending[arm] += 1
+        return arm
+
+    def tell(self, arm: int, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
+        """Report the rewards of an arm that was asked for, in any order of answers.
+
+        One number per objective, NaN where it is missing; or a mapping from the names of those that are there.
+        """
+        arm = self.problem.arm_index(arm)
+        values = self.problem.check_rewards(rewards)
+        if not self._pending[arm]:
+            raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no open ask to tell the rewards of")
+        self._pending[arm] -= 1
+        self.engine.tell(arm, values)
+
+    def verdict(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Verdict:
+        """Return where the experiment stands at this error probability; any may be asked for at any time."""
+        return self.engine.verdict(resolve_log_inv_delta(delta, log_inv_delta))
+
+    def intervals(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Intervals:
+        """Return a confidence interval for every mean, K x M, in the objectives' own units.
+
+        With probability at least 1 - delta all of them hold at all times. With the default stopping rule they are
+        fitted to what is decided at this delta, so that they never contradict the verdict.
+        """
+        return self.engine.intervals(resolve_log_inv_delta(delta, log_inv_delta))

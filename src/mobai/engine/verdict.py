@@ -1,0 +1,102 @@
+"""Where an experiment stands at one error probability: the recommendation, and what speaks for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mobai.problem import FloatArray, Problem
+from mobai.problem.problem import frozen
+from mobai.rules.stopping import Decision
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Where an experiment stands at one error probability.
+
+    Attributes
+    ----------
+    problem
+        The arms and objectives it speaks of.
+    log_inv_delta
+        log(1/delta).
+    leaders
+        The empirical best arm of every objective now (the first arm as long as nothing was told). Shape (M,).
+    decisions
+        Per objective: the arm decided on, the pull at which it was and when, or None.
+    evidence, threshold
+        Per objective: what the data say, and what delta demands, in nats. An objective is decided the first time its
+        evidence exceeds its threshold (with elimination: once its turn has come); later evidence may fall without
+        undoing that.
+    pulls
+        How many pulls have been answered.
+    certified
+        Whether the threshold is proven to keep the error probability below delta.
+    reaches
+        Returns the largest log(1/delta) that some evidence is enough for, 0 if for none.
+    """
+
+    problem: Problem
+    log_inv_delta: float
+    leaders: tuple[int, ...]
+    decisions: tuple[Decision | None, ...]
+    evidence: FloatArray
+    threshold: FloatArray
+    pulls: int
+    certified: bool
+    reaches: Callable[[float], float]
+
+    @property
+    def delta(self) -> float:
+        """The error probability (0.0 where it is too small for a double)."""
+        return math.exp(-self.log_inv_delta)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether every objective has been decided."""
+        return all(decision is not None for decision in self.decisions)
+
+    @property
+    def stopped_at(self) -> int | None:
+        """The pull at which the last objective was decided, or None."""
+        pulls = [decision.pull for decision in self.decisions if decision is not None]
+        return max(pulls) if self.stopped else None
+
+    @cached_property
+    def reached(self) -> FloatArray:
+        """Per objective the largest log(1/delta) at which the evidence of this moment is enough, 0 if for none."""
+        return frozen(np.array([self.reaches(float(e)) for e in self.evidence]))
+
+    @property
+    def smallest_deltas(self) -> FloatArray:
+        """Per objective the smallest delta at which the evidence of this moment is enough; 1 if there is none."""
+        return np.exp(-self.reached)
+
+    @property
+    def recommended(self) -> tuple[int, ...]:
+        """The index of the arm to use for every objective: the decided one, else the leader."""
+        return tuple(
+            leader if decision is None else decision.arm
+            for leader, decision in zip(self.leaders, self.decisions, strict=True)
+        )
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The names of the recommended arms."""
+        return tuple(self.problem.arms[arm] for arm in self.recommended)
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        state = f"stopped at pull {self.stopped_at:,}" if self.stopped else f"not stopped after {self.pulls:,} pulls"
+        lines = [f"{state}, log(1/delta) = {self.log_inv_delta:.4g}" + ("" if self.certified else ", not certified")]
+        for m, name in enumerate(self.problem.objective_names):
+            decision = self.decisions[m]
+            fact = f"decided at pull {decision.pull:,}" if decision else "leading, not decided"
+            lines.append(
+                f"  {name}: {self.answers[m]} ({fact}; {self.evidence[m]:.2f} of {self.threshold[m]:.2f} nats)"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,161 @@
+"""What has been observed, in the arrays that every kernel reads: objective by arm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from mobai.kernels.compiled import inner_kernel, kernel, specialise
+from mobai.kernels.dense import Integers, Matrix, Vector
+
+# How the rewards of an objective are modelled: known spread, unknown spread, a known range.
+NORMAL, STUDENT, UNIT = 0, 1, 2
+# The error of a mean is at most about its number of rewards times this, relative to its size.
+ROUNDING = 1e-15
+
+
+class RewardModels(NamedTuple):
+    """What is known about each objective: the model, the range (UNIT only), differences that do not matter."""
+
+    model: Integers
+    low: Vector
+    width: Vector
+    eps: Vector
+
+
+class KnownNoise(NamedTuple):
+    """The same when all noise is known: a type of its own, for which loops are compiled without the rest."""
+
+    low: Vector
+    width: Vector
+    eps: Vector
+
+
+def model_of(models: RewardModels | KnownNoise, m: int) -> int:
+    """Return the model of an objective; to the compiler a constant where all noise is known."""
+    return int(models.model[m]) if isinstance(models, RewardModels) else NORMAL
+
+
+@specialise(model_of)
+def _model_of(models: Any, m: Any) -> Callable[..., Any]:  # noqa: ARG001
+    if "model" in models.fields:
+        return lambda models, m: models.model[m]
+    return lambda models, m: NORMAL  # noqa: ARG005
+
+
+class ObservationArrays(NamedTuple):
+    """The statistics of every arm, and what follows from them.
+
+    Pending pulls count as if they had been answered and were like the others, which spreads sampling; where evidence is
+    weighed there are none.
+    """
+
+    models: RewardModels | KnownNoise
+    active: Integers  # of each arm: 1 if it takes part
+    asked: Integers  # of each arm: how often it was asked for
+    answered: Integers  # of each arm: how many of those pulls have been answered
+    pending: Integers  # of each arm: pulls that count as if they had been answered
+    counts: Matrix  # rewards
+    sums: Matrix
+    means: Matrix  # minus infinity without a reward
+    scatter: Matrix  # squared distances from the mean, summed
+    sd: Matrix  # known, or estimated
+    spread: Matrix  # the variance of each mean, sd^2 / count
+    leaders: Integers  # of each objective: the active arm with the largest mean, the first in a tie
+    costs: Matrix  # what it would take to mistake each arm for the leader: the transport cost
+    stale: Integers  # of each objective: 1 if its costs are not up to date
+    undecided: Integers  # of each objective: 1 if it is to be sampled for
+    unobserved: Integers  # one number: how many arms and objectives have no reward
+
+
+@inner_kernel
+def count_of(obs: ObservationArrays, m: int, i: int) -> float:
+    """Return how many rewards an arm has, pending ones included."""
+    return obs.counts[m, i] + obs.pending[i]
+
+
+@kernel
+def scatter_of(obs: ObservationArrays, m: int, i: int) -> float:
+    """Return an arm's scatter, pending rewards included as if they scattered like the others."""
+    if obs.pending[i] == 0:
+        return obs.scatter[m, i]
+    return obs.scatter[m, i] * (count_of(obs, m, i) / max(obs.counts[m, i], 1.0))
+
+
+@kernel
+def position(obs: ObservationArrays, m: int, i: int) -> float:
+    """Return where an arm's mean lies in the range of its objective, between 0 and 1."""
+    place = (obs.means[m, i] - obs.models.low[m]) / obs.models.width[m]
+    return min(max(place, 0.0), 1.0)
+
+
+@kernel
+def gap_between(obs: ObservationArrays, m: int, best: int, i: int) -> float:
+    """Return how far an arm is behind the leader, plus what does not matter.
+
+    Where the noise is unknown, what rounding can do to the two means is taken off: next to no scatter, it would be
+    taken for a difference.
+    """
+    gap = obs.means[m, best] - obs.means[m, i] + obs.models.eps[m]
+    if model_of(obs.models, m) == STUDENT:
+        sizes = abs(obs.means[m, best]) + abs(obs.means[m, i])
+        gap = max(gap - ROUNDING * (count_of(obs, m, best) + count_of(obs, m, i)) * sizes, 0.0)
+    return gap
+
+
+@inner_kernel
+def add_reward(obs: ObservationArrays, m: int, arm: int, reward: float) -> None:
+    """Count one more reward of an arm, by Welford's update: no difference of large numbers; in place."""
+    before = obs.means[m, arm]
+    if obs.counts[m, arm] == 0.0:
+        before = reward
+        obs.unobserved[0] -= 1
+    obs.counts[m, arm] += 1.0
+    obs.sums[m, arm] += reward
+    obs.means[m, arm] = obs.sums[m, arm] / obs.counts[m, arm]
+    obs.scatter[m, arm] += (reward - before) * (reward - obs.means[m, arm])
+
+
+@inner_kernel
+def renew_noise(obs: ObservationArrays, m: int, i: int) -> None:
+    """Renew an arm's standard deviation, where it is not known, and the variance of its mean; in place."""
+    if model_of(obs.models, m) == NORMAL:
+        obs.spread[m, i] = obs.sd[m, i] * obs.sd[m, i] / max(count_of(obs, m, i), 1.0)
+    else:
+        estimate_noise(obs, m, i)
+
+
+@kernel
+def estimate_noise(obs: ObservationArrays, m: int, i: int) -> None:
+    """Estimate an arm's standard deviation and the variance of its mean; in place."""
+    count = max(count_of(obs, m, i), 1.0)
+    if model_of(obs.models, m) == STUDENT:
+        obs.sd[m, i] = math.sqrt(scatter_of(obs, m, i) / count)
+    else:
+        p = (position(obs, m, i) * count + 0.5) / (count + 1.0)
+        obs.sd[m, i] = obs.models.width[m] * math.sqrt(p * (1.0 - p))
+    obs.spread[m, i] = obs.sd[m, i] * obs.sd[m, i] / count
+
+
+@kernel
+def find_leader(means: Matrix, active: Integers, m: int) -> int:
+    """Return the active arm with the largest mean, the first in a tie."""
+    best = -1
+    for i in range(means.shape[1]):
+        if active[i] and (best < 0 or means[m, i] > means[m, best]):
+            best = i
+    return best
+
+
+@inner_kernel
+def leader_after(obs: ObservationArrays, m: int, arm: int) -> int:
+    """Return the leader of an objective after one arm's mean has changed."""
+    best = obs.leaders[m]
+    if arm == best:
+        return find_leader(obs.means, obs.active, m)
+    if obs.active[arm] and (
+        obs.means[m, arm] > obs.means[m, best] or (obs.means[m, arm] == obs.means[m, best] and arm < best)
+    ):
+        return arm
+    return best

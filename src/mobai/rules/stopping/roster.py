@@ -1,0 +1,61 @@
+"""Who takes part in an experiment whose arms come and go, and what each pair of arms pays for it.
+
+A share rho of delta, the *reserve*, is kept for arms that are added later and for objectives whose best arm may have
+been retired. The rest is shared out as usual over the M (K - 1) pairs of the arms there were at the start. In nats
+above the level of those, log(M (K - 1) / ((1 - rho) delta)):
+
+- an arm added as the r-th, when j - 1 arms were there before it, costs
+  ``log((j - 1) / (K - 1) * (1 - rho) / rho * r^2 pi^2 / 3)`` against each of them;
+- two arms of the start, one of which may have lost its betters by retirement, cost ``log(K (1 - rho) / rho)``;
+  but nothing if the leader beats every arm of the start, retired ones included.
+
+Derivation: docs/guarantee.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.kernels.evidence import Prices
+from mobai.problem import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Roster:
+    """The arms in the order of their arrival: how many there were at the start, and which take part now."""
+
+    initial: int
+    active: npt.NDArray[np.bool_]
+    reserve: float
+
+    @property
+    def added(self) -> IntArray:
+        """How many-th addition each arm was; 0 for the arms of the start."""
+        return np.maximum(np.arange(len(self.active)) - self.initial + 1, 0)
+
+    @cached_property
+    def surcharges(self) -> FloatArray:
+        """What each arm pays against arms that were there before it, in nats; 0 for the arms of the start."""
+        if self.reserve == 0:
+            return np.zeros(len(self.active))
+        before = np.arange(len(self.active))
+        with np.errstate(divide="ignore"):
+            price = np.log(before / (self.initial - 1) * (1 - self.reserve) / self.reserve * math.pi**2 / 3)
+            price += 2 * np.log(self.added)
+        return np.where(self.added > 0, price, 0.0)
+
+    @property
+    def all_pairs(self) -> float:
+        """What two arms of the start pay when nothing is known about retired ones."""
+        return math.log(self.initial * (1 - self.reserve) / self.reserve) if self.reserve > 0 else math.inf
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The same, for the kernels."""
+        retired = np.flatnonzero(~self.active[: self.initial]).astype(np.int64)
+        return Prices(self.surcharges, self.all_pairs, retired)

@@ -1,0 +1,203 @@
+"""What has been observed so far, in the arrays that the kernels read: the bridge between problems and kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.kernels import costs as cost_kernels
+from mobai.kernels import engine as kernels
+from mobai.kernels.observations import NORMAL, STUDENT, UNIT, KnownNoise, ObservationArrays, RewardModels
+from mobai.problem import FloatArray, IntArray, Problem
+
+_MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT}
+# What cannot be computed from the rest, per arm, and per arm and objective.
+_PER_ARM = ("active", "asked", "answered", "pending")
+_STATISTICS = ("counts", "sums", "scatter")
+
+
+class Observations:
+    """Counts, sums and scatter per arm and objective, kept up to date reward by reward: everything a rule may look at.
+
+    Rewards are *oriented*: minimised objectives are negated at the border, so that more is better here. Tables are
+    copies, arm by objective.
+
+    Parameters
+    ----------
+    problem
+        The arms and objectives.
+    counts_pending
+        Whether pending pulls count as if they had been answered and were like the others. Sampling rules see it so,
+        which spreads what is asked for; evidence is weighed without.
+    apart
+        Whether problems of known noise may use kernels that are compiled for them alone.
+    """
+
+    def __init__(self, problem: Problem, *, counts_pending: bool = False, apart: bool = True) -> None:
+        arms, objectives = problem.shape
+        self.counts_pending, self._apart = counts_pending, apart
+        self.told = 0
+        counts, sums, means, scatter, sd, spread, costs = np.zeros((7, objectives, arms))
+        sd[:] = problem.sd.T
+        active, asked, answered, pending = np.ones(arms, np.int64), *np.zeros((3, arms), np.int64)
+        leaders, stale, undecided = np.zeros((3, objectives), np.int64)
+        undecided[:] = 1
+        self.arrays = ObservationArrays(
+            models=describe_rewards(problem, apart),
+            active=active,
+            asked=asked,
+            answered=answered,
+            pending=pending,
+            counts=counts,
+            sums=sums,
+            means=means,
+            scatter=scatter,
+            sd=sd,
+            spread=spread,
+            leaders=leaders,
+            costs=costs,
+            stale=stale,
+            undecided=undecided,
+            unobserved=np.zeros(1, np.int64),
+        )
+        cost_kernels.renew(self.arrays)
+
+    @classmethod
+    def of_statistics(
+        cls, problem: Problem, means: FloatArray, counts: npt.NDArray[np.number], scatter: FloatArray
+    ) -> Observations:
+        """Return observations with these statistics, tables of arms by objectives."""
+        made = cls(problem)
+        made.arrays.counts[:], made.arrays.sums[:], made.arrays.scatter[:] = counts.T, (means * counts).T, scatter.T
+        cost_kernels.renew(made.arrays)
+        return made
+
+    @property
+    def asked(self) -> IntArray:
+        """How often each arm was asked for, answered or not. Tracking reads this. Shape (K,)."""
+        return self.arrays.asked.copy()
+
+    @property
+    def answered(self) -> IntArray:
+        """How many of these pulls have been answered, with one reward or with all. Shape (K,)."""
+        return self.arrays.answered.copy()
+
+    @property
+    def active(self) -> npt.NDArray[np.bool_]:
+        """Which arms take part. Shape (K,)."""
+        return self.arrays.active.astype(np.bool_)
+
+    @property
+    def pulls(self) -> IntArray:
+        """How many rewards each arm has returned, per objective. Estimates read this. Shape (K, M)."""
+        return self.arrays.counts.T.astype(np.intp)
+
+    @property
+    def sums(self) -> FloatArray:
+        """The sum of those rewards. Shape (K, M)."""
+        return self.arrays.sums.T.copy()
+
+    @property
+    def means(self) -> FloatArray:
+        """The empirical means; an arm that has not answered yet counts as minus infinity. Shape (K, M)."""
+        return self.arrays.means.T.copy()
+
+    @property
+    def scatter(self) -> FloatArray:
+        """The sum of the squared distances of those rewards from their mean. Shape (K, M)."""
+        return self.arrays.scatter.T.copy()
+
+    @property
+    def leaders(self) -> IntArray:
+        """The empirical best arm of every objective, the first in a tie. Shape (M,)."""
+        return self.arrays.leaders.copy()
+
+    @property
+    def costs(self) -> FloatArray:
+        """The transport cost of every arm's pair with the leader; infinite for the leader itself. Shape (K, M)."""
+        kernels.bring_up_to_date(self.arrays)
+        return self.arrays.costs.T.copy()
+
+    @property
+    def undecided(self) -> npt.NDArray[np.bool_]:
+        """The objectives that sampling should still work for. Shape (M,)."""
+        return self.arrays.undecided.astype(np.bool_)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every arm has answered in every objective."""
+        return bool(self.arrays.unobserved[0] == 0)
+
+    def ask(self, arm: int) -> None:
+        """Count an arm as asked for."""
+        self.arrays.asked[arm] += 1
+        if self.counts_pending:
+            kernels.expect(self.arrays, arm, 1)
+
+    def drop(self, arm: int) -> None:
+        """Count a pending pull as never asked for."""
+        self.arrays.asked[arm] -= 1
+        if self.counts_pending:
+            kernels.expect(self.arrays, arm, -1)
+
+    def tell(self, arm: int, rewards: npt.ArrayLike, *, first: bool = True) -> None:
+        """Add the oriented rewards of one pull; NaN where one is missing.
+
+        Rewards that come after the first ones of the same pull are told with ``first=False``.
+        """
+        self.tell_all([arm], np.asarray(rewards)[None], [first])
+
+    def tell_all(self, arms: Sequence[int], rewards: npt.ArrayLike, first: Sequence[bool]) -> None:
+        """Add the rewards of several pulls at once; rows of arms below 0 are left out."""
+        rows, are_first = np.array(arms, np.int64), np.array(first, np.bool_)
+        kernels.record(self.arrays, rows, np.array(rewards, np.float64), are_first, self.counts_pending)
+        self.told += sum(first)
+
+    def focus_on(self, undecided: Sequence[bool]) -> None:
+        """Let sampling work for these objectives only; for all of them if there are none."""
+        self.arrays.undecided[:] = undecided if any(undecided) else True
+
+    def retire(self, arm: int) -> None:
+        """Let an arm lead no objective any more; its rewards are kept."""
+        self.arrays.active[arm] = 0
+        cost_kernels.renew(self.arrays)
+
+    def with_arms(self, problem: Problem, rows: Sequence[int]) -> Observations:
+        """Return the observations of a changed problem; ``rows`` says which arm each one was, -1 for a new one."""
+        changed = Observations(problem, counts_pending=self.counts_pending, apart=self._apart)
+        old = np.array(rows)
+        kept = np.flatnonzero(old >= 0)
+        for name in _PER_ARM:
+            getattr(changed.arrays, name)[kept] = getattr(self.arrays, name)[old[kept]]
+        for name in _STATISTICS:
+            getattr(changed.arrays, name)[:, kept] = getattr(self.arrays, name)[:, old[kept]]
+        changed.arrays.undecided[:] = self.arrays.undecided
+        changed.told = self.told
+        cost_kernels.renew(changed.arrays)
+        return changed
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return everything that cannot be computed from the rest."""
+        names = (*_PER_ARM, *_STATISTICS, "undecided")
+        return {"told": np.array(self.told), **{name: getattr(self.arrays, name) for name in names}}
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Take over what :meth:`state` returned; ValueError if it cannot have."""
+        for name in (*_PER_ARM, *_STATISTICS, "undecided"):
+            mine = getattr(self.arrays, name)
+            if state[name].shape != mine.shape or state[name].dtype != mine.dtype:
+                raise ValueError(f"{name}: not {mine.shape} of type {mine.dtype}")
+            mine[:] = state[name]
+        self.told = int(state["told"])
+        cost_kernels.renew(self.arrays)
+
+
+def describe_rewards(problem: Problem, apart: bool) -> RewardModels | KnownNoise:
+    """Return what the kernels know about the objectives; ``apart`` if known noise may be a type of its own."""
+    models = [_MODEL_NUMBERS[objective.family.model] for objective in problem.objectives]
+    if not apart or any(model != NORMAL for model in models):
+        return RewardModels(np.array(models, np.int64), *problem.ranges, problem.eps)
+    return KnownNoise(*problem.ranges, problem.eps)
