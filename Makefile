@@ -14,7 +14,7 @@ demo: $(VENV)/core.stamp  ## find the best advert for every metric, live in the 
 	@$(BIN)/mobai demo
 
 test: $(VENV)/test.stamp  ## run every test and doctest, and print the coverage
-	@$(BIN)/python -c "import mobai; mobai.compile_kernels(families=True)"  # under coverage compiling takes several times as long
+	@$(BIN)/python -c "import mobai; mobai.compile_kernels()"  # under coverage compiling takes several times as long
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 lint: $(VENV)/lint.stamp  ## style, strict types, layers

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import signal
-from concurrent.futures import Future, ProcessPoolExecutor
 
 import click
 
-from mobai import Instance, LowerBound, Policy, TopTwo, Uniform, lower_bound
+from mobai import Policy, TopTwo, Uniform, lower_bound
 from mobai.cli import options, screen
 from mobai.cli.run import certification
 from mobai.lab.trial import Trial, run_trial
@@ -23,24 +21,18 @@ def command(delta: float, seed: int) -> None:
     """Find the best of six adverts for each of three metrics, on simulated visitors."""
     world = ads()
     resolve_log_inv_delta(delta)
-    # The bound's kernels compile for some seconds at their first use: in a process beside the run, not after it.
-    with ProcessPoolExecutor(1, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as background:
-        _show(world, delta, seed, background.submit(lower_bound, world))
-
-
-def _show(world: Instance, delta: float, seed: int, bound: Future[LowerBound]) -> None:
     objectives = ", ".join(f"{o.name} ({o.direction})" for o in world.objectives)
     screen.say(f"Six adverts ({', '.join(world.arms)}), three metrics: {objectives}.")
     screen.say(f"Which advert is best for each metric, with an error probability below {delta:g}?\n")
-    with screen.Watch("top-two") as watch:
+    with screen.Watch("top-two", delta) as watch:
         adaptive = run_trial(world, Policy(TopTwo()), delta, seed=seed, watch=watch)
     screen.out.print(screen.verdict_table(adaptive.verdict))
     if adaptive.interrupted:
         raise click.Abort
     _where_the_pulls_went(adaptive)
-    with screen.Watch("uniform, for comparison") as watch:
+    with screen.Watch("uniform, for comparison", delta) as watch:
         uniform = run_trial(world, Policy(Uniform()), delta, seed=seed, watch=watch)
-    _comparison(adaptive, uniform, bound.result().samples(delta))
+    _comparison(adaptive, uniform, lower_bound(world).samples(delta))
     screen.say(certification(Policy().stopping))
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from mobai.errors import ConvergenceError, InputError, StorageError
+from mobai.kernels import interpret
 from mobai.version import __version__
 
 _COMMANDS = {
@@ -26,7 +29,10 @@ _COMMANDS = {
     "plot": "Draw the results of a simulation.",
     "audit": "Try to break the guarantee, and see broken rules caught.",
     "reproduce": "Run the paper's tables and figures again, and write a report.",
+    "warm": "Compile all kernels ahead of time, for images and CI.",
 }
+# Over before compiling would pay off: their kernels run as plain Python, and numba is not even imported.
+_INTERPRETED = ("demo", "create", "status", "experiments", "export")
 
 
 class _LateCommands(click.Group):
@@ -40,6 +46,8 @@ class _LateCommands(click.Group):
         """Load the command ``name`` from ``mobai.cli.name``."""
         if cmd_name not in _COMMANDS:
             return None
+        if cmd_name in _INTERPRETED:
+            interpret()
         module = importlib.import_module(f"mobai.cli.{cmd_name}")
         command: click.Command = module.command
         return command
@@ -64,6 +72,7 @@ def group(debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exit code 2 for bad input, 1 for a failure, 130 for Ctrl-C."""
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    warnings.showwarning = _warn
     try:
         status = group.main(args=words, prog_name="mobai", standalone_mode=False)
     except BrokenPipeError:
@@ -77,6 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"mobai: {line}", err=True)
         sys.exit(code)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Show a warning as one line."""
+    click.echo(f"mobai: {message}", err=True)
 
 
 def _explain(error: Exception) -> tuple[str, int]:

@@ -70,7 +70,7 @@ def command(
 def _simulate(
     world: Instance, policy: Policy, delta: float, seed: int, max_pulls: int, focus: bool, as_json: bool
 ) -> None:
-    with screen.Watch(policy.sampling.name) as watch:
+    with screen.Watch(policy.sampling.name, delta) as watch:
         trial = run_trial(world, policy, delta, seed=seed, max_pulls=max_pulls, focus=focus, watch=watch)
     if as_json:
         click.echo(json.dumps(_as_json(world, policy, trial, seed), indent=2))

@@ -95,8 +95,8 @@ def finite(value: float) -> float | None:
 class Watch:
     """Draws the evidence per objective while a trial runs; use as a context manager and as ``watch=``."""
 
-    def __init__(self, title: str) -> None:
-        self._title, self._next = title, 0.0
+    def __init__(self, title: str, delta: float) -> None:
+        self._title, self._delta, self._next = title, delta, 0.0
         self._live = Live(console=err, refresh_per_second=10, transient=True)
 
     def __enter__(self) -> Watch:
@@ -108,11 +108,11 @@ class Watch:
     ) -> None:
         self._live.stop()
 
-    def __call__(self, session: Session, verdict: Verdict) -> None:
+    def __call__(self, session: Session) -> None:
         """Redraw, at most ten times a second."""
         if err.is_terminal and time.monotonic() >= self._next:
             self._next = time.monotonic() + 0.1
-            self._live.update(self._picture(session, verdict))
+            self._live.update(self._picture(session, session.verdict(self._delta)))
 
     def _picture(self, session: Session, verdict: Verdict) -> RenderableType:
         table = plain_table("objective", "leader", "evidence", "")

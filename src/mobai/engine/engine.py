@@ -76,7 +76,7 @@ class Engine:
         self._at_start, self._focus, self._only = problem, focus, log_inv_delta
         self._monitor = stopping.start(problem, log_inv_delta)
         self._sampled = problem
-        self._sampling = Observations(problem, counts_pending=True, apart=getattr(rule, "apart", True))
+        self._sampling = Observations(problem, counts_pending=True)
         self._arms, self._rows = list(range(problem.shape[0])), list(range(problem.shape[0]))
         self._memory = rule.init(problem)
 
@@ -161,6 +161,10 @@ class Engine:
             if self._only is None or (decision is not None and decision.arm == arm):
                 self._reopen(monitor, m)
         self._look(at)
+
+    def stopped(self, log_inv_delta: float | None = None) -> bool:
+        """Whether every objective has been decided at an error probability; much cheaper than a verdict."""
+        return None not in self._monitor.decisions(self._level_asked(log_inv_delta))
 
     def verdict(self, log_inv_delta: float | None = None) -> Verdict:
         """Return where the experiment stands at an error probability."""

@@ -57,16 +57,6 @@ def fast_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compile_part(function, _nrt=False, fastmath=_REORDERED)
 
 
-def specialise(function: Callable[P, R]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register what the compiler puts in the place of a function, chosen by the types of its arguments."""
-    if interpreted():
-        return lambda chooser: chooser
-    from numba.extending import overload
-
-    decorator: Callable[[Callable[..., Any]], Callable[..., Any]] = overload(function, strict=False)
-    return decorator
-
-
 def _compile_part(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     if interpreted():
         return function

@@ -19,7 +19,6 @@ from mobai.kernels.observations import (
     find_leader,
     gap_between,
     leader_after,
-    model_of,
     position,
     renew_noise,
     scatter_of,
@@ -31,8 +30,8 @@ from mobai.kernels.unit import unit_cost
 @inner_kernel
 def renew_pair(obs: ObservationArrays, m: int, best: int, i: int) -> None:
     """Renew the cost of one pair, both arms of which have rewards; in place."""
-    if model_of(obs.models, m) == NORMAL:
-        gap = obs.means[m, best] + obs.models.eps[m] - obs.means[m, i]
+    if obs.objectives.model[m] == NORMAL:
+        gap = obs.means[m, best] + obs.objectives.eps[m] - obs.means[m, i]
         obs.costs[m, i] = gap * gap / (2.0 * (obs.spread[m, best] + obs.spread[m, i]))
     else:
         obs.costs[m, i] = estimated_cost(obs, m, best, i)
@@ -42,8 +41,8 @@ def renew_pair(obs: ObservationArrays, m: int, best: int, i: int) -> None:
 def renew_row(obs: ObservationArrays, m: int) -> None:
     """Renew the costs of all pairs of an objective: infinite for the leader itself, 0 without rewards; in place."""
     best = obs.leaders[m]
-    if model_of(obs.models, m) == NORMAL:
-        renew_normal_row(obs.means, obs.spread, obs.costs, m, best, obs.models.eps[m])
+    if obs.objectives.model[m] == NORMAL:
+        renew_normal_row(obs.means, obs.spread, obs.costs, m, best, obs.objectives.eps[m])
     else:
         renew_estimated_row(obs, m, best)
     if obs.unobserved[0] > 0:
@@ -81,8 +80,8 @@ def forget_unobserved(counts: Matrix, costs: Matrix, m: int, best: int) -> None:
 def estimated_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
     """Return the cost of one pair whose noise is estimated."""
     n_b, n_i = max(count_of(obs, m, best), 1.0), max(count_of(obs, m, i), 1.0)
-    if model_of(obs.models, m) == UNIT:
-        eps = obs.models.eps[m] / obs.models.width[m]
+    if obs.objectives.model[m] == UNIT:
+        eps = obs.objectives.eps[m] / obs.objectives.width[m]
         return unit_cost(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
     gap = gap_between(obs, m, best, i)
     return student_cost(gap, n_b, scatter_of(obs, m, best), n_i, scatter_of(obs, m, i))[0]

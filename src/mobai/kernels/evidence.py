@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.costs import renew_pair, renew_row
 from mobai.kernels.dense import Integers, Vector
-from mobai.kernels.observations import NORMAL, UNIT, ObservationArrays, gap_between, model_of, position
+from mobai.kernels.observations import NORMAL, UNIT, ObservationArrays, gap_between, position
 from mobai.kernels.student import student_score
 from mobai.kernels.unit import unit_score
 
@@ -88,10 +88,10 @@ def score_of(kind: int, obs: ObservationArrays, m: int, i: int, pulls: float, le
     n_b, n_i = obs.counts[m, best], obs.counts[m, i]
     if n_b == 0.0 or n_i == 0.0:
         return z
-    if kind != MIXTURE or model_of(obs.models, m) == NORMAL:
+    if kind != MIXTURE or obs.objectives.model[m] == NORMAL:
         return score(kind, z, n_b, n_i, obs.sd[m, i] / obs.sd[m, best], pulls, obs.costs.size, level)
-    if model_of(obs.models, m) == UNIT:
-        eps = obs.models.eps[m] / obs.models.width[m]
+    if obs.objectives.model[m] == UNIT:
+        eps = obs.objectives.eps[m] / obs.objectives.width[m]
         return unit_score(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
     gap = gap_between(obs, m, best, i)
     return student_score(gap, n_b, obs.scatter[m, best], n_i, obs.scatter[m, i], level, beyond)
@@ -113,7 +113,7 @@ def priced_evidence(
     price = price_of(prices.surcharges, b, i, initial)
     evidence = obs.costs[m, i]
     if evidence > level + price:
-        if model_of(obs.models, m) == NORMAL:
+        if obs.objectives.model[m] == NORMAL:
             ratio, n_b, n_i = obs.sd[m, i] / obs.sd[m, b], obs.counts[m, b], obs.counts[m, i]
             evidence = score(kind, evidence, n_b, n_i, ratio, pulls, obs.costs.size, level + price)
         else:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from mobai.kernels.compiled import inner_kernel, kernel, specialise
+from mobai.kernels.compiled import inner_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
 
 # How the rewards of an objective are modelled: known spread, unknown spread, a known range.
@@ -15,33 +14,13 @@ NORMAL, STUDENT, UNIT = 0, 1, 2
 ROUNDING = 1e-15
 
 
-class RewardModels(NamedTuple):
-    """What is known about each objective: the model, the range (UNIT only), differences that do not matter."""
+class ObjectiveArrays(NamedTuple):
+    """What is known about each objective."""
 
-    model: Integers
-    low: Vector
+    model: Integers  # NORMAL, STUDENT or UNIT
+    low: Vector  # where its rewards begin, and how wide their range is; UNIT only
     width: Vector
-    eps: Vector
-
-
-class KnownNoise(NamedTuple):
-    """The same when all noise is known: a type of its own, for which loops are compiled without the rest."""
-
-    low: Vector
-    width: Vector
-    eps: Vector
-
-
-def model_of(models: RewardModels | KnownNoise, m: int) -> int:
-    """Return the model of an objective; to the compiler a constant where all noise is known."""
-    return int(models.model[m]) if isinstance(models, RewardModels) else NORMAL
-
-
-@specialise(model_of)
-def _model_of(models: Any, m: Any) -> Callable[..., Any]:  # noqa: ARG001
-    if "model" in models.fields:
-        return lambda models, m: models.model[m]
-    return lambda models, m: NORMAL  # noqa: ARG005
+    eps: Vector  # differences that do not matter
 
 
 class ObservationArrays(NamedTuple):
@@ -51,7 +30,7 @@ class ObservationArrays(NamedTuple):
     weighed there are none.
     """
 
-    models: RewardModels | KnownNoise
+    objectives: ObjectiveArrays
     active: Integers  # of each arm: 1 if it takes part
     asked: Integers  # of each arm: how often it was asked for
     answered: Integers  # of each arm: how many of those pulls have been answered
@@ -86,7 +65,7 @@ def scatter_of(obs: ObservationArrays, m: int, i: int) -> float:
 @kernel
 def position(obs: ObservationArrays, m: int, i: int) -> float:
     """Return where an arm's mean lies in the range of its objective, between 0 and 1."""
-    place = (obs.means[m, i] - obs.models.low[m]) / obs.models.width[m]
+    place = (obs.means[m, i] - obs.objectives.low[m]) / obs.objectives.width[m]
     return min(max(place, 0.0), 1.0)
 
 
@@ -97,8 +76,8 @@ def gap_between(obs: ObservationArrays, m: int, best: int, i: int) -> float:
     Where the noise is unknown, what rounding can do to the two means is taken off: next to no scatter, it would be
     taken for a difference.
     """
-    gap = obs.means[m, best] - obs.means[m, i] + obs.models.eps[m]
-    if model_of(obs.models, m) == STUDENT:
+    gap = obs.means[m, best] - obs.means[m, i] + obs.objectives.eps[m]
+    if obs.objectives.model[m] == STUDENT:
         sizes = abs(obs.means[m, best]) + abs(obs.means[m, i])
         gap = max(gap - ROUNDING * (count_of(obs, m, best) + count_of(obs, m, i)) * sizes, 0.0)
     return gap
@@ -120,7 +99,7 @@ def add_reward(obs: ObservationArrays, m: int, arm: int, reward: float) -> None:
 @inner_kernel
 def renew_noise(obs: ObservationArrays, m: int, i: int) -> None:
     """Renew an arm's standard deviation, where it is not known, and the variance of its mean; in place."""
-    if model_of(obs.models, m) == NORMAL:
+    if obs.objectives.model[m] == NORMAL:
         obs.spread[m, i] = obs.sd[m, i] * obs.sd[m, i] / max(count_of(obs, m, i), 1.0)
     else:
         estimate_noise(obs, m, i)
@@ -130,11 +109,11 @@ def renew_noise(obs: ObservationArrays, m: int, i: int) -> None:
 def estimate_noise(obs: ObservationArrays, m: int, i: int) -> None:
     """Estimate an arm's standard deviation and the variance of its mean; in place."""
     count = max(count_of(obs, m, i), 1.0)
-    if model_of(obs.models, m) == STUDENT:
+    if obs.objectives.model[m] == STUDENT:
         obs.sd[m, i] = math.sqrt(scatter_of(obs, m, i) / count)
     else:
         p = (position(obs, m, i) * count + 0.5) / (count + 1.0)
-        obs.sd[m, i] = obs.models.width[m] * math.sqrt(p * (1.0 - p))
+        obs.sd[m, i] = obs.objectives.width[m] * math.sqrt(p * (1.0 - p))
     obs.spread[m, i] = obs.sd[m, i] * obs.sd[m, i] / count
 
 

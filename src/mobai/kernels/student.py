@@ -86,12 +86,12 @@ def student_score(gap: float, n_b: float, v_b: float, n_i: float, v_i: float, le
 
 @kernel
 def more_than(evidence: float) -> float:
-    """Return an L for which ``L - log(1 + L) - log(2)`` is more than this evidence.
+    """Return an L such that the score of anything larger is more than this evidence.
 
-    For x >= 0, ``log(1 + L)`` is less than ``sqrt(x) + 1`` at ``L = x + sqrt(x) + 1``.
+    For x > 0, ``log(1 + L)`` is less than ``sqrt(x) + 1`` at ``L = x + sqrt(x) + 1``.
     """
-    x = max(evidence, 0.0) + math.log(len(WIDTHS))
-    return x + math.sqrt(x) + 1.0
+    x = evidence + math.log(len(WIDTHS))
+    return x + math.sqrt(x) + 1.0 if x > 0.0 else x
 
 
 @kernel
@@ -104,6 +104,10 @@ def smallest_sum(
     is below it. As soon as some x is not above ``level``, its value is returned; cells whose bound is above ``enough``
     are not divided.
     """
+    # Every x is at least half the gap away from one of the two means.
+    at_least = min(part(0.5 * gap, n_b, v_b, k_b), part(0.5 * gap, n_i, v_i, k_i))
+    if at_least > enough:
+        return at_least
     least = min(part(gap, n_b, v_b, k_b), part(gap, n_i, v_i, k_i))
     turn_i = min(bend(n_i, v_i, k_i), gap)
     turn_b = max(gap - bend(n_b, v_b, k_b), 0.0)

@@ -130,18 +130,6 @@ def climb_on(ladder: Ladder, obs: ObservationArrays, s: int, line: int, sticky: 
 
 
 @kernel
-def is_over(trial: TrialArrays, arm: int, pulls: int) -> bool:
-    """Climb as a call of its own: for rules whose choices take longer than handing the trial over."""
-    return climb(trial.ladder, trial.obs, arm, pulls)
-
-
-@kernel
-def pull(trial: TrialArrays, arm: int) -> bool:
-    """Draw as a call of its own."""
-    return draw(trial.blocks, trial.obs, arm)
-
-
-@kernel
 def total(asked: Integers) -> int:
     """Return how many pulls have been asked for."""
     count = 0

@@ -87,7 +87,7 @@ def run_compiled(spec: TrialSpec, rule: CompiledRule) -> Trajectory:
     instance, _, stoppings, levels, seed, trial, max_pulls, focus = spec
     rewards, rng = Rewards(instance, seed, trial), coins(seed, trial)
     blocks, used_up = _first_blocks(instance, rewards), np.zeros(instance.shape[0], np.int64)
-    observed, memory = _open(instance, blocks, rule.apart).arrays, rule.init(instance.problem)
+    observed, memory = _open(instance, blocks).arrays, rule.init(instance.problem)
     ladder = _new_ladder(instance, stoppings, levels, focus)
     pulls, tosses = instance.shape[0], rng.random(_AT_A_TIME)
     while True:
@@ -148,9 +148,9 @@ def _first_blocks(instance: Instance, rewards: Rewards) -> RewardBlocks:
     return RewardBlocks(first, np.zeros(arms, np.int64))
 
 
-def _open(instance: Instance, blocks: RewardBlocks, apart: bool) -> Observations:
+def _open(instance: Instance, blocks: RewardBlocks) -> Observations:
     """Pull every arm once."""
-    observations, arms = Observations(instance.problem, apart=apart), range(instance.shape[0])
+    observations, arms = Observations(instance.problem), range(instance.shape[0])
     for arm in arms:
         observations.ask(arm)
     observations.tell_all(arms, blocks.rewards[:, 0], [True] * len(arms))

@@ -47,7 +47,7 @@ def run_trial(
     seed: int = 0,
     max_pulls: int = 1_000_000,
     focus: bool = False,
-    watch: Callable[[Session, Verdict], None] | None = None,
+    watch: Callable[[Session], None] | None = None,
 ) -> Trial:
     """Run a policy until every objective is decided at ``delta``, or ``max_pulls`` is reached.
 
@@ -57,20 +57,19 @@ def run_trial(
     """
     if max_pulls < 1:
         raise InputError(f"max_pulls must be at least 1, not {max_pulls!r}")
-    near = resolve_log_inv_delta(delta) if focus else None
-    session = policy.start(instance.problem, coins(seed, 0), focus=near)
+    x = resolve_log_inv_delta(delta)
+    session = policy.start(instance.problem, coins(seed, 0), focus=x if focus else None)
     environment = Environment(instance, seed)
-    verdict = session.verdict(delta)
     interrupted = False
     try:
-        while not verdict.stopped and verdict.pulls < max_pulls:
+        while not session.engine.stopped(x) and session.engine.told < max_pulls:
             arm = session.ask()
             session.tell(arm, environment.pull(arm))
-            verdict = session.verdict(delta)
             if watch is not None:
-                watch(session, verdict)
+                watch(session)
     except KeyboardInterrupt:
         interrupted = True
+    verdict = session.verdict(delta)
     correct = is_correct(instance, verdict)
     return Trial(verdict, session.intervals(delta), session.observations.asked, correct, interrupted)
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from mobai.engine import Policy
+from mobai.kernels import interpreted
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING, sampling_rule
@@ -18,28 +19,26 @@ from mobai.theory.thresholds import threshold
 _MEANS, _LEVEL = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.6]], -math.log(0.1)
 
 
-def compile_kernels(families: bool = False) -> None:
+def compile_kernels() -> None:
     """Compile every kernel, or load it from the cache: call it in a parent process before its workers start.
 
-    Compiling takes most of a minute on a machine that has not done it before; the result is kept on disk. Objectives
-    whose noise is not known have loops of their own, which are compiled when they are first used, or with ``families``.
+    Compiling takes most of a minute on a machine that has not done it before; the result is kept on disk.
     """
+    if interpreted():
+        return
     lower_bound(Instance(_MEANS))
     surrogate_proportions(Instance(_MEANS), [0.3, 0.3, 0.4])
     threshold("empirical", _LEVEL, arms=2, objectives=1, pulls=1)
     for name in SAMPLING:
-        own = name == "successive-elimination"
-        policy = Policy(sampling_rule(f"{name}:delta=0.1" if own else name))
-        _play(Instance(_MEANS), policy)
-        if families and not own:
-            _play(Instance(_MEANS, objectives=["a:unknown-variance", "b:bounded=-1..2"]), policy)
+        _play(Policy(sampling_rule(f"{name}:delta=0.1" if name == "successive-elimination" else name)))
 
 
-def _play(instance: Instance, policy: Policy) -> None:
+def _play(policy: Policy) -> None:
     """Let a policy make its first pulls, in a compiled trial and step by step."""
+    instance = Instance(_MEANS)
     run_trajectory(TrialSpec(instance, policy.sampling, [policy.stopping], [_LEVEL], max_pulls=4))
     session = policy.start(instance.problem)
-    for _ in instance.arms:
+    for _ in range(len(instance.arms) + 1):
         session.tell(session.ask(), [0.0, 0.0])
     session.verdict(0.1)
     forecast_samples(instance, np.full(len(instance.arms), 1 / len(instance.arms)), _LEVEL)

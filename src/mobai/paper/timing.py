@@ -32,9 +32,9 @@ def measure_programs(archive: Archive, programs: int = 100) -> None:
         arm = session.ask()
         session.tell(arm, world.pull(arm))
         if step >= instance.shape[0]:
-            _, gaps, best, _, _ = session.engine.memory
+            plan = session.engine.memory
             start = time.perf_counter()
-            solve_with_highs(gaps, variance, best, (asked + before[0]) / step, mass)
+            solve_with_highs(plan.gaps, variance, plan.best, (asked + before.weights) / step, mass)
             times.append(1e3 * (time.perf_counter() - start))
     base = _milliseconds("uniform")
     rules = {"MO-BAI": "mo-bai", **{f"Baseline, iter={n}": f"d-tracking:iterations={n}" for n in (5, 10, 20)}}

@@ -144,7 +144,8 @@ def _student(counts: FloatArray, scatter: FloatArray, x: FloatArray) -> FloatArr
     """Half widths for unknown variances, in closed form for each width."""
     n, narrowest = np.maximum(counts, 1), np.full(len(counts), np.inf)
     most = _most_of_others(counts)
-    level = np.array([gamma_level(one + math.log(len(STUDENT_WIDTHS))) for one in x.tolist()])
+    by_level = {one: gamma_level(one + math.log(len(STUDENT_WIDTHS))) for one in set(x.tolist())}
+    level = np.array([by_level[one] for one in x.tolist()])
     for c in STUDENT_WIDTHS:
         k, y = c / (n + c), level + 0.5 * np.log1p(n / c) + 0.5 * np.log1p(most / c)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mobai.kernels import costs as cost_kernels
 from mobai.kernels import engine as kernels
-from mobai.kernels.observations import NORMAL, STUDENT, UNIT, KnownNoise, ObservationArrays, RewardModels
+from mobai.kernels.observations import NORMAL, STUDENT, UNIT, ObjectiveArrays, ObservationArrays
 from mobai.problem import FloatArray, IntArray, Problem
 
 _MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT}
@@ -32,13 +32,11 @@ class Observations:
     counts_pending
         Whether pending pulls count as if they had been answered and were like the others. Sampling rules see it so,
         which spreads what is asked for; evidence is weighed without.
-    apart
-        Whether problems of known noise may use kernels that are compiled for them alone.
     """
 
-    def __init__(self, problem: Problem, *, counts_pending: bool = False, apart: bool = True) -> None:
+    def __init__(self, problem: Problem, *, counts_pending: bool = False) -> None:
         arms, objectives = problem.shape
-        self.counts_pending, self._apart = counts_pending, apart
+        self.counts_pending = counts_pending
         self.told = 0
         counts, sums, means, scatter, sd, spread, costs = np.zeros((7, objectives, arms))
         sd[:] = problem.sd.T
@@ -46,7 +44,7 @@ class Observations:
         leaders, stale, undecided = np.zeros((3, objectives), np.int64)
         undecided[:] = 1
         self.arrays = ObservationArrays(
-            models=describe_rewards(problem, apart),
+            objectives=describe_objectives(problem),
             active=active,
             asked=asked,
             answered=answered,
@@ -167,7 +165,7 @@ class Observations:
 
     def with_arms(self, problem: Problem, rows: Sequence[int]) -> Observations:
         """Return the observations of a changed problem; ``rows`` says which arm each one was, -1 for a new one."""
-        changed = Observations(problem, counts_pending=self.counts_pending, apart=self._apart)
+        changed = Observations(problem, counts_pending=self.counts_pending)
         old = np.array(rows)
         kept = np.flatnonzero(old >= 0)
         for name in _PER_ARM:
@@ -195,9 +193,7 @@ class Observations:
         cost_kernels.renew(self.arrays)
 
 
-def describe_rewards(problem: Problem, apart: bool) -> RewardModels | KnownNoise:
-    """Return what the kernels know about the objectives; ``apart`` if known noise may be a type of its own."""
+def describe_objectives(problem: Problem) -> ObjectiveArrays:
+    """Return what the kernels know about the objectives."""
     models = [_MODEL_NUMBERS[objective.family.model] for objective in problem.objectives]
-    if not apart or any(model != NORMAL for model in models):
-        return RewardModels(np.array(models, np.int64), *problem.ranges, problem.eps)
-    return KnownNoise(*problem.ranges, problem.eps)
+    return ObjectiveArrays(np.array(models, np.int64), *problem.ranges, problem.eps)

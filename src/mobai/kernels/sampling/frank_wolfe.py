@@ -1,75 +1,49 @@
-"""Frank-Wolfe sampling's choice and trial. Definition: mobai.rules.sampling.frank_wolfe."""
+"""Frank-Wolfe sampling's choice. Definition: mobai.rules.sampling.frank_wolfe."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.compiled import array_kernel, entry, kernel
+from mobai.kernels.compiled import array_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, fill
 from mobai.kernels.game import has_ties
 from mobai.kernels.observations import ObservationArrays
-from mobai.kernels.sampling.planning import has_estimates, plan, relative_variance
+from mobai.kernels.sampling.planning import Plan, plan_with
 from mobai.kernels.surrogate import solve_from
-from mobai.kernels.trial import TrialArrays, is_over, pull, total
 
 # What a pair outside the subdifferential has of the smallest rate in the program: too much to matter.
 OUT_OF_PLAY = 1e6
 
 
-class Memory(NamedTuple):
-    """The target, the leaders it was for, and where the last programs ended."""
-
-    target: Vector
-    best: Integers
-    codes: Integers
-    shares: Matrix
-
-
-@entry
-def play(trial: TrialArrays, memory: Memory) -> int:
-    """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
-
-    Ends early when everything is decided or a block of rewards is used up. Memory and trial are changed in place.
-    """
-    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
-    variance, estimated = np.empty_like(obs.sd), has_estimates(obs)
-    relative_variance(obs, variance)
-    direction = np.empty(len(memory.target))
-    for k in range(trial.pulls + 1):
-        if is_over(trial, arm, before + k) or k == trial.pulls:
-            break
-        if estimated:
-            relative_variance(obs, variance)
-        t = before + k + 1
-        find_direction(obs, t, variance, memory, direction)
-        for i in range(len(direction)):
-            memory.target[i] = (memory.target[i] * (t - 1) + direction[i]) / t
-        arm = most_behind(obs.asked, memory.target)
-        if not pull(trial, arm):
-            break
-    return arm
+@array_kernel
+def choose(obs: ObservationArrays, variance: Matrix, asked: int, plan: Plan) -> int:
+    """Move the target and take the arm furthest behind it; plan in place."""
+    t, target, direction = asked + 1, plan.weights, np.empty(len(plan.weights))
+    find_direction(obs, t, variance, plan, direction)
+    for i in range(len(target)):
+        target[i] = (target[i] * (t - 1) + direction[i]) / t
+    return most_behind(obs.asked, target)
 
 
 @array_kernel
-def find_direction(obs: ObservationArrays, t: int, variance: Matrix, memory: Memory, direction: Vector) -> None:
+def find_direction(obs: ObservationArrays, t: int, variance: Matrix, plan: Plan, direction: Vector) -> None:
     """Fill in where to move the target.
 
     Even shares to explore or when tied, else a step for pairs near the smallest rate.
     """
-    arms, best = len(direction), memory.best
+    arms, best = len(direction), plan.best
     gaps = np.empty_like(obs.means)
-    unit = plan(obs, gaps, best, memory.codes)
+    unit = plan_with(obs, gaps, best, plan.codes)
     rounds = t // arms
     if has_ties(gaps, best) or int(math.sqrt(rounds)) ** 2 == rounds:
         fill(direction, 1.0 / arms)
         return
-    keep_close_pairs(gaps, variance, best, memory.target, t**-0.9 / arms / (unit * unit))
-    solve_from(gaps, variance, best, memory.target, 0.0, memory.codes, memory.shares)
+    keep_close_pairs(gaps, variance, best, plan.weights, t**-0.9 / arms / (unit * unit))
+    solve_from(gaps, variance, best, plan.weights, 0.0, plan.codes, plan.shares)
     for i in range(arms):
-        direction[i] = memory.shares[0, i]
+        direction[i] = plan.shares[0, i]
 
 
 @array_kernel

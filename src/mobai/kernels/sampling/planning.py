@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mobai.kernels.compiled import kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.observations import NORMAL, ObservationArrays, gap_between, model_of
+from mobai.kernels.observations import NORMAL, ObservationArrays, gap_between
 
 # Beside the largest gap a smaller one than this is a tie.
 LEAST_SHARE_OF_GAP = 1e-60
@@ -16,12 +18,23 @@ CLOSED = 1e3
 LEAST_ESTIMATE = 1e-4
 
 
+class Plan(NamedTuple):
+    """What the rules that solve programs carry from pull to pull; each uses what it needs."""
+
+    weights: Vector  # those being tracked; for MO-BAI, what each arm is owed
+    gaps: Matrix  # of the instance planned with
+    best: Integers  # the leaders it was planned with, -1 at first
+    codes: Integers  # where the last programs ended: what held every arm and what was tight
+    shares: Matrix  # the same: the solutions
+    due: Vector  # one number: how many pulls there must be before the weights are renewed
+
+
 @kernel
 def relative_variance(obs: ObservationArrays, variance: Matrix) -> None:
     """Variances in units of each objective's largest, in place; estimates near zero are not believed."""
     for m in range(variance.shape[0]):
         largest = largest_in_row(obs.sd, m)
-        known = model_of(obs.models, m) == NORMAL
+        known = obs.objectives.model[m] == NORMAL
         for i in range(variance.shape[1]):
             share = obs.sd[m, i] / largest if largest > 0.0 else 1.0
             variance[m, i] = share * share if known else max(share * share, LEAST_ESTIMATE)
@@ -32,7 +45,7 @@ def has_estimates(obs: ObservationArrays) -> bool:
     """Whether some objective's noise is estimated, so that it changes from pull to pull."""
     found = False
     for m in range(len(obs.leaders)):
-        found = found or model_of(obs.models, m) != NORMAL
+        found = found or obs.objectives.model[m] != NORMAL
     return found
 
 
@@ -46,8 +59,8 @@ def largest_in_row(table: Matrix, m: int) -> float:
 
 
 @kernel
-def plan(obs: ObservationArrays, gaps: Matrix, best: Integers, codes: Integers) -> float:
-    """Take over the current means: gaps over each objective's noise, in units of the largest; gives that unit.
+def plan_with(obs: ObservationArrays, gaps: Matrix, best: Integers, codes: Integers) -> float:
+    """Take over the current means: gaps over each objective's noise, in units of the largest; return that unit.
 
     When a leader has changed, the bases of earlier programs are forgotten.
     """

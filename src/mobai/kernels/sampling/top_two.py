@@ -15,7 +15,6 @@ from mobai.kernels.observations import (
     ObservationArrays,
     count_of,
     gap_between,
-    model_of,
     position,
     scatter_of,
 )
@@ -69,11 +68,11 @@ def pull_towards(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[flo
     Where nothing separates them, and for Gaussian rewards always, that is the variance of their means.
     """
     n_b, n_i = count_of(obs, m, best), count_of(obs, m, i)
-    if model_of(obs.models, m) == STUDENT:
+    if obs.objectives.model[m] == STUDENT:
         gap = gap_between(obs, m, best, i)
         leaders = student_cost(gap, n_b, scatter_of(obs, m, best), n_i, scatter_of(obs, m, i))[1]
         return leaders, 1.0 - leaders
-    if model_of(obs.models, m) == UNIT and obs.costs[m, i] > 0.0:
+    if obs.objectives.model[m] == UNIT and obs.costs[m, i] > 0.0:
         own, other = position(obs, m, best), position(obs, m, i)
-        return unit_parts(n_b, own, n_i, other, obs.models.eps[m] / obs.models.width[m])
+        return unit_parts(n_b, own, n_i, other, obs.objectives.eps[m] / obs.objectives.width[m])
     return obs.spread[m, best], obs.spread[m, i]

@@ -1,52 +1,33 @@
-"""Track-and-Stop's choice and trial. Definition: mobai.rules.sampling.track_and_stop."""
+"""Track-and-Stop's choice. Definition: mobai.rules.sampling.track_and_stop."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.compiled import array_kernel, entry, kernel
+from mobai.kernels.compiled import array_kernel, kernel
 from mobai.kernels.dense import Integers, Vector, fill
 from mobai.kernels.observations import ObservationArrays, gap_between
 from mobai.kernels.oracle import find_weights
-from mobai.kernels.sampling.planning import CLOSED, largest_in_row, relative_variance, track
-from mobai.kernels.trial import TrialArrays, is_over, least_asked, pull, total
+from mobai.kernels.sampling.planning import CLOSED, Plan, largest_in_row, relative_variance, track
+from mobai.kernels.trial import least_asked
 
 TARGET_GAP = 1e-9
 MOST_STEPS = 300
 SMALLEST_SPREAD = 1e-30
 
 
-class Memory(NamedTuple):
-    """The weights being tracked, the leaders they are for, and the number of pulls at which they are due again."""
-
-    weights: Vector
-    best: Integers
-    due: Vector
-
-
-@entry
-def play(trial: TrialArrays, growth: float, memory: Memory) -> int:
-    """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
-
-    Ends early when everything is decided or a block of rewards is used up. Memory and trial are changed in place.
-    """
-    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
-    for k in range(trial.pulls + 1):
-        if is_over(trial, arm, before + k) or k == trial.pulls:
-            break
-        asked = before + k
-        arm = least_asked(obs.asked)
-        if obs.asked[arm] >= math.sqrt(asked) - 0.5 * len(obs.asked):
-            if renew_leaders(obs.leaders, memory.best) or asked >= memory.due[0]:
-                find_oracle(obs, memory.weights)
-                memory.due[0] = asked * (1.0 + growth)
-            arm = track(obs.asked, memory.weights, asked + 1.0, 1.0)
-        if not pull(trial, arm):
-            break
-    return arm
+@array_kernel
+def choose(obs: ObservationArrays, asked: int, growth: float, plan: Plan) -> int:
+    """Explore when an arm lags behind, else take the arm furthest behind its weight; plan in place."""
+    arm = least_asked(obs.asked)
+    if obs.asked[arm] < math.sqrt(asked) - 0.5 * len(obs.asked):
+        return arm
+    if renew_leaders(obs.leaders, plan.best) or asked >= plan.due[0]:
+        find_oracle(obs, plan.weights)
+        plan.due[0] = asked * (1.0 + growth)
+    return track(obs.asked, plan.weights, asked + 1.0, 1.0)
 
 
 @kernel

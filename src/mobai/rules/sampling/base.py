@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from mobai.kernels.sampling.planning import Plan
 from mobai.kernels.trial import Ladder, RewardBlocks, TrialArrays
-from mobai.problem import Problem
+from mobai.problem import FloatArray, Problem
 from mobai.rules.stopping import GLR, StoppingRule
 from mobai.theory.observations import Observations
+from mobai.theory.surrogate import no_bases
 from mobai.theory.thresholds import no_prices
 
 
@@ -50,14 +52,7 @@ class CompiledRule:
     ``init`` returns a tuple of arrays, and ``play`` changes them in place while it pulls arms of a simulated trial. To
     choose a single arm it plays one pull of a trial that has no rewards to give. Each choice after the opening takes
     one random number between zero and one, used or not.
-
-    Attributes
-    ----------
-    apart
-        Whether its loop is compiled apart for problems of known noise. That pays for rules whose choices are cheap.
     """
-
-    apart: ClassVar[bool] = False
 
     @property
     def stopping(self) -> StoppingRule | None:
@@ -91,6 +86,21 @@ class CompiledRule:
         blocks, ladder = _nothing(problem.shape)
         arm = self.play(fresh, TrialArrays(observations.arrays, blocks, ladder, np.array([rng.random()]), 1))
         return int(arm), fresh
+
+
+def new_plan(shape: tuple[int, int], weights: FloatArray | None = None, programs: int = 1) -> Plan:
+    """Return the memory of a rule that plans with programs: even weights unless given, and nothing solved yet."""
+    arms, objectives = shape
+    even, every = np.full(arms, 1 / arms), (programs, 1)
+    codes, shares = no_bases(arms, objectives)
+    return Plan(
+        weights=even if weights is None else weights,
+        gaps=np.zeros((objectives, arms)),
+        best=np.full(objectives, -1),
+        codes=np.tile(codes, every),
+        shares=np.tile(shares, every),
+        due=np.zeros(1),
+    )
 
 
 def opening(observations: Observations) -> int | None:

@@ -15,14 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from mobai.errors import InputError
-from mobai.kernels.sampling import d_tracking as kernels
+from mobai.kernels.sampling import planned as kernels
+from mobai.kernels.sampling.planning import Plan
 from mobai.kernels.trial import TrialArrays
 from mobai.problem import Problem
-from mobai.rules.sampling.base import CompiledRule
-from mobai.theory.surrogate import no_bases
+from mobai.rules.sampling.base import CompiledRule, new_plan
 
 
 @dataclass(frozen=True)
@@ -53,16 +51,11 @@ class DTracking(CompiledRule):
         if not isinstance(self.as_printed, bool):
             raise InputError(f"as_printed must be true or false, not {self.as_printed!r}")
 
-    def init(self, problem: Problem) -> kernels.Memory:
+    def init(self, problem: Problem) -> Plan:
         """Start with even weights."""
-        arms, objectives = problem.shape
-        codes, shares = no_bases(arms, objectives)
-        every_step = (self.iterations, 1)
-        return kernels.Memory(
-            np.full(arms, 1 / arms), np.full(objectives, -1), np.tile(codes, every_step), np.tile(shares, every_step)
-        )
+        return new_plan(problem.shape, programs=self.iterations)
 
-    def play(self, memory: kernels.Memory, trial: TrialArrays) -> int:
+    def play(self, memory: Plan, trial: TrialArrays) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
         sign = -1.0 if self.as_printed else 1.0
-        return kernels.play(trial, sign, self.start == "uniform", memory)
+        return kernels.play(trial, kernels.D_TRACKING, sign, self.start == "uniform", memory)

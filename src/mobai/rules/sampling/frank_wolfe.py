@@ -14,13 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from mobai.kernels.sampling import frank_wolfe as kernels
+from mobai.kernels.sampling import planned as kernels
+from mobai.kernels.sampling.planning import Plan
 from mobai.kernels.trial import TrialArrays
 from mobai.problem import Problem
-from mobai.rules.sampling.base import CompiledRule
-from mobai.theory.surrogate import no_bases
+from mobai.rules.sampling.base import CompiledRule, new_plan
 
 
 @dataclass(frozen=True)
@@ -29,11 +27,10 @@ class FrankWolfeSampling(CompiledRule):
 
     name = "frank-wolfe"
 
-    def init(self, problem: Problem) -> kernels.Memory:
+    def init(self, problem: Problem) -> Plan:
         """Start with an even target."""
-        arms, objectives = problem.shape
-        return kernels.Memory(np.full(arms, 1 / arms), np.full(objectives, -1), *no_bases(arms, objectives))
+        return new_plan(problem.shape)
 
-    def play(self, memory: kernels.Memory, trial: TrialArrays) -> int:
+    def play(self, memory: Plan, trial: TrialArrays) -> int:
         """Move the target and pull the arm furthest behind it."""
-        return kernels.play(trial, memory)
+        return kernels.play(trial, kernels.FRANK_WOLFE, 0.0, False, memory)

@@ -15,12 +15,12 @@ from typing import Literal
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.kernels.sampling import mo_bai as kernels
+from mobai.kernels.sampling import planned as kernels
+from mobai.kernels.sampling.planning import Plan
 from mobai.kernels.trial import TrialArrays
 from mobai.problem import Problem
-from mobai.rules.sampling.base import CompiledRule
+from mobai.rules.sampling.base import CompiledRule, new_plan
 from mobai.theory.pairs import floor_mass
-from mobai.theory.surrogate import no_bases
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,12 @@ class MOBAI(CompiledRule):
             raise InputError(f"refresh must be 'doubling' or 'every', not {self.refresh!r}")
         object.__setattr__(self, "eta", float(self.eta))
 
-    def init(self, problem: Problem) -> kernels.Memory:
+    def init(self, problem: Problem) -> Plan:
         """Start with an empty buffer and no plan."""
-        arms, objectives = problem.shape
-        nothing = np.full(objectives, -1)
-        return kernels.Memory(np.zeros(arms), np.zeros((objectives, arms)), nothing, *no_bases(arms, objectives))
+        arms, _ = problem.shape
+        return new_plan(problem.shape, np.zeros(arms))
 
-    def play(self, memory: kernels.Memory, trial: TrialArrays) -> int:
+    def play(self, memory: Plan, trial: TrialArrays) -> int:
         """Solve the program at the weights asked so far and pull the arm with the largest credit."""
         floor = floor_mass(self.eta) / len(trial.obs.asked)
-        return kernels.play(trial, floor, self.refresh == "every", memory)
+        return kernels.play(trial, kernels.MO_BAI, floor, self.refresh == "every", memory)

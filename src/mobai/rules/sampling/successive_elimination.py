@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from mobai.kernels.sampling import elimination as kernels
 from mobai.kernels.trial import TrialArrays
@@ -41,7 +40,6 @@ class SuccessiveElimination(CompiledRule):
     delta: float
     as_printed: bool = False
     name = "successive-elimination"
-    apart: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""

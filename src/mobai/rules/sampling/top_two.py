@@ -12,7 +12,7 @@ i. That split is the fixed point of the optimality conditions of the lower bound
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from mobai.kernels.sampling import top_two as kernels
 from mobai.kernels.trial import TrialArrays
@@ -28,7 +28,6 @@ class TopTwo(CompiledRule):
     """
 
     name = "top-two"
-    apart: ClassVar[bool] = True
 
     def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
         """Nothing needs remembering."""

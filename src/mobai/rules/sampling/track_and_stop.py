@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from mobai.errors import InputError
-from mobai.kernels.sampling import track_and_stop as kernels
+from mobai.kernels.sampling import planned as kernels
+from mobai.kernels.sampling.planning import Plan
 from mobai.kernels.trial import TrialArrays
 from mobai.problem import Problem
-from mobai.rules.sampling.base import CompiledRule
+from mobai.rules.sampling.base import CompiledRule, new_plan
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,10 @@ class TrackAndStop(CompiledRule):
         if isinstance(self.growth, bool) or not isinstance(self.growth, int | float) or not 0 <= self.growth <= 10:
             raise InputError(f"growth must be a number from 0 to 10, not {self.growth!r}")
 
-    def init(self, problem: Problem) -> kernels.Memory:
+    def init(self, problem: Problem) -> Plan:
         """Start with even weights that are due at once."""
-        arms, objectives = problem.shape
-        return kernels.Memory(np.full(arms, 1 / arms), np.full(objectives, -1), np.zeros(1))
+        return new_plan(problem.shape)
 
-    def play(self, memory: kernels.Memory, trial: TrialArrays) -> int:
+    def play(self, memory: Plan, trial: TrialArrays) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
-        return kernels.play(trial, float(self.growth), memory)
+        return kernels.play(trial, kernels.TRACK_AND_STOP, float(self.growth), False, memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from mobai.kernels.sampling import uniform as kernels
 from mobai.kernels.trial import TrialArrays
@@ -16,7 +16,6 @@ class Uniform(CompiledRule):
     """Ask for the least asked arm, the first of them in a tie: what a plain A/B/n test does."""
 
     name = "uniform"
-    apart: ClassVar[bool] = True
 
     def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
         """Nothing needs remembering."""
