@@ -23,7 +23,8 @@ from mobai.kernels.dense import Integers, Matrix
 from mobai.lab.environment import Environment
 from mobai.lab.seeds import stream
 from mobai.paper.instances import snw, synthetic
-from mobai.problem import FloatArray, Tally
+from mobai.problem import FloatArray
+from mobai.theory.observations import Observations
 from mobai.theory.highs import derivatives
 from mobai.theory.pairs import floor_mass
 from mobai.theory.surrogate import Plan, surrogate_fallbacks
@@ -48,20 +49,20 @@ CASES = {
 
 def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[Plan, FloatArray]]:
     """Run MO-BAI as in the paper (eta = 0.1, plan refreshed at powers of two) and give each step's program."""
-    rule, tally = MOBAI(), Tally(instance.problem)
+    rule, observations = MOBAI(), Observations(instance.problem)
     memory: tuple[Any, ...] = rule.init(instance.problem)
     world, rng = Environment(instance, seed), stream(seed, "rule")
     for t in range(instance.shape[0] + steps):
         arm = t
         if t >= instance.shape[0]:
-            weights = (tally.asked + memory[0]) / t
+            weights = (observations.asked + memory[0]) / t
             if t == instance.shape[0] or (t + 1) & t == 0:
-                means = tally.means
+                means = observations.means
                 plan = Plan(means.max(axis=0) - means, instance.sd, means.argmax(axis=0), floor_mass(rule.eta))
-            arm, memory = rule.choose(instance.problem, memory, tally, rng)
+            arm, memory = rule.choose(instance.problem, memory, observations, rng)
             yield plan, weights
-        tally.ask(arm)
-        tally.tell(arm, world.pull(arm) * instance.problem.signs)
+        observations.ask(arm)
+        observations.tell(arm, world.pull(arm) * instance.problem.signs)
 
 
 def warm(programs: list[tuple[Plan, FloatArray]]) -> tuple[list[float], list[int]]:

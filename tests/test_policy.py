@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mobai import GLR, MOBAI, InputError, Instance, Policy, Problem, TopTwo, Uniform, Verdict
+from mobai.engine import Session
 from mobai.lab.environment import Environment
 from mobai.lab.trial import run_trial
-from mobai.policy import Session
 from mobai.theory.thresholds import THRESHOLDS
 
 WORLD = Instance([[2.0, 0.0, 0.4], [0.0, 2.2, 0.5], [0.5, 0.5, 2.3]])
@@ -118,9 +118,9 @@ def test_delays_and_losses_never_miscount(seed: int) -> None:
         open_asks.append(session.ask())
         while open_asks and rng.random() < 0.45:
             session.tell(open_asks.pop(rng.integers(len(open_asks))), rng.normal(size=3))
-    assert session.tally.asked.sum() == 80
-    assert session.tally.told == 80 - len(open_asks)
-    assert (session.tally.pulls.sum(axis=0) == session.tally.told).all()
+    assert session.observations.asked.sum() == 80
+    assert session.observations.told == 80 - len(open_asks)
+    assert (session.observations.pulls.sum(axis=0) == session.observations.told).all()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_bad_reports_change_nothing(arm: int, rewards: Any, message: str) -> Non
     assert session.ask() == 0
     with pytest.raises(InputError, match=message):
         session.tell(arm, rewards)
-    assert session.tally.told == 0
+    assert session.observations.told == 0
     session.tell(0, [1, 2, 3])
     with pytest.raises(InputError, match="no open ask"):
         session.tell(0, [1, 2, 3])
@@ -157,7 +157,7 @@ def test_units_and_directions_do_not_matter(rule: Any) -> None:
     for _ in range(300):
         arm = two.ask()
         two.tell(arm, environment.pull(arm) * [1, -4, 1] + [0, 9, 0])
-    assert (one.tally.asked == two.tally.asked).all()
+    assert (one.observations.asked == two.observations.asked).all()
     assert one.verdict(0.05).decisions == two.verdict(0.05).decisions
     assert two.verdict(0.05).evidence == pytest.approx(one.verdict(0.05).evidence, rel=1e-9)
 
@@ -180,7 +180,7 @@ def test_permuting_arms_and_objectives_permutes_the_verdict() -> None:
 
 
 def test_the_seed_fixes_the_choices() -> None:
-    one, two = (driven(Policy(), 200).tally.asked for _ in range(2))
+    one, two = (driven(Policy(), 200).observations.asked for _ in range(2))
     assert (one == two).all()
 
 
@@ -201,15 +201,15 @@ def test_bad_parts(make: Any, message: str) -> None:
 def test_missing_metrics_are_counted_apart() -> None:
     session = Policy().start(Problem(2, ["a", "b"]), seed=0)
     session.tell(session.ask(), {"a": 1.0})
-    assert session.tally.pulls.tolist() == [[1, 0], [0, 0]]
+    assert session.observations.pulls.tolist() == [[1, 0], [0, 0]]
     session.tell(session.ask(), [math.nan, 2.0])
-    assert session.tally.pulls.tolist() == [[1, 0], [0, 1]]
-    assert session.tally.answered.tolist() == [1, 1]
-    assert not session.tally.complete
+    assert session.observations.pulls.tolist() == [[1, 0], [0, 1]]
+    assert session.observations.answered.tolist() == [1, 1]
+    assert not session.observations.complete
     # The opening goes on until every arm has answered in every objective.
     assert [session.ask(), session.ask()] == [0, 1]
     session.tell(0, {"b": None, "a": None})
-    assert session.tally.told == 3
+    assert session.observations.told == 3
 
 
 def test_missing_at_random_keeps_the_guarantee() -> None:

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mobai import GLR, InputError, Instance, Policy, Uniform, Verdict
+from mobai import GLR, InputError, Instance, Policy, Uniform
+from mobai.engine import Session
 from mobai.lab.environment import Environment
 from mobai.lab.seeds import stream
 from mobai.lab.trial import is_correct, run_trial
-from mobai.policy import Session
 
 WORLD = Instance([[1.0, 9.0], [0.0, 3.0]], sd=[1, 2], objectives=["x", "y:min"])
 
@@ -28,7 +28,7 @@ def test_streams_are_named() -> None:
 
 def test_a_trial() -> None:
     seen: list[int] = []
-    trial = run_trial(WORLD, Policy(), 0.05, seed=4, watch=lambda _, verdict: seen.append(verdict.pulls))
+    trial = run_trial(WORLD, Policy(), 0.05, seed=4, watch=lambda session: seen.append(session.engine.told))
     assert trial.verdict.stopped
     assert trial.correct
     assert trial.pulls.sum() == trial.verdict.pulls == seen[-1] == len(seen)
@@ -43,8 +43,8 @@ def test_giving_up() -> None:
 
 
 def test_ctrl_c_keeps_what_there_is() -> None:
-    def interrupt(_: Session, verdict: Verdict) -> None:
-        if verdict.pulls == 7:
+    def interrupt(session: Session) -> None:
+        if session.engine.told == 7:
             raise KeyboardInterrupt
 
     trial = run_trial(WORLD, Policy(), 1e-300, watch=interrupt)

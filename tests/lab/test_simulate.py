@@ -18,7 +18,7 @@ import mobai
 from mobai import GLR, InputError, Instance, Policy, Problem, Results, TopTwo, Uniform, simulate
 from mobai.lab.plots import plot, save_plot
 from mobai.lab.simulate import Progress
-from mobai.problem import Tally
+from mobai.theory.observations import Observations
 
 WORLD = Instance([[1.0, 0.2], [0.3, 0.9], [0.6, 0.5], [0.1, 0.4]], objectives=["x", "y"])
 POLICIES = [Policy(rule, GLR(name)) for rule in (TopTwo(), Uniform()) for name in ("mixture", "empirical")]
@@ -36,26 +36,34 @@ class Stubborn:
     dies_at: int = -1
     by_error: bool = False
     name = "stubborn"
+    stopping = None
 
     def init(self, problem: Problem) -> None: ...
 
-    def choose(self, problem: Problem, memory: None, tally: Tally, rng: np.random.Generator) -> tuple[int, None]:
-        if tally.told == self.dies_at and self.by_error:
+    def choose(
+        self, problem: Problem, memory: None, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, None]:
+        if observations.told == self.dies_at and self.by_error:
             raise ZeroDivisionError
-        if tally.told == self.dies_at and os.getpid() != self.home:
+        if observations.told == self.dies_at and os.getpid() != self.home:
             os._exit(1)
-        return (int(tally.asked.argmin()) if tally.told % 2 == 0 or not tally.complete else 0), None
+        return (
+            int(observations.asked.argmin()) if observations.told % 2 == 0 or not observations.complete else 0
+        ), None
 
 
 class Plain:
     """A rule whose options nobody can see."""
 
     name = "plain"
+    stopping = None
 
     def init(self, problem: Problem) -> None: ...
 
-    def choose(self, problem: Problem, memory: None, tally: Tally, rng: np.random.Generator) -> tuple[int, None]:
-        return int(tally.asked.argmin()), None
+    def choose(
+        self, problem: Problem, memory: None, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, None]:
+        return int(observations.asked.argmin()), None
 
 
 def rows(results: Results) -> list[dict[str, Any]]:

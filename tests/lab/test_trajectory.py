@@ -10,7 +10,7 @@ import pytest
 
 from mobai import GLR, Instance, Policy, Problem
 from mobai.lab.environment import Environment
-from mobai.lab.trajectory import TrialSpec, Trajectory, coins, run_compiled, run_stepwise, run_trajectory
+from mobai.lab.trajectory import Trajectory, TrialSpec, coins, run_compiled, run_stepwise, run_trajectory
 from mobai.paper.instances import remark2, snw, synthetic
 from mobai.rules.catalogue import sampling_rule
 from mobai.rules.sampling.base import CompiledRule
@@ -47,7 +47,7 @@ INSTANCES = {
 
 def both(instance: Instance, text: str, max_pulls: int) -> tuple[Trajectory, Trajectory]:
     rule = sampling_rule(text)
-    own = getattr(rule, "stopping", None)
+    own = rule.stopping
     stoppings: Any = [own] if own else [GLR(name) for name in THRESHOLDS]
     levels = [math.log(10)] if own else [0.5, math.log(10), 7.0, 20.0]
     return run_both(TrialSpec(instance, rule, stoppings, levels, 3, 1, max_pulls))
@@ -87,11 +87,11 @@ def test_every_single_pull_is_the_same(text: str) -> None:
         arm = session.ask()
         session.tell(arm, world.pull(arm))
         if told >= instance.shape[0]:
-            level = math.log(10) if hasattr(rule, "stopping") else 500.0
+            level = math.log(10) if rule.stopping else 500.0
             found = run_trajectory(TrialSpec(instance, rule, [policy.stopping], [level], 3, 1, told))
             if found.pulls < told:
                 break
-            assert np.array_equal(found.asked[0, 0], session.tally.asked)
+            assert np.array_equal(found.asked[0, 0], session.observations.asked)
 
 
 def test_noise_belongs_to_the_arm_and_its_pull() -> None:
@@ -116,7 +116,7 @@ def test_giving_up_before_the_opening_is_over() -> None:
 def test_the_last_allowed_pull_is_looked_at(text: str) -> None:
     """Also when it uses up a block of noise: 128 pulls of two arms, in many trials."""
     rule = sampling_rule(text)
-    stopping: Any = getattr(rule, "stopping", GLR())
+    stopping: Any = rule.stopping or GLR()
     level = math.log(10)
     for trial in range(60):
         assert_same(*run_both(TrialSpec(INSTANCES["two arms"], rule, [stopping], [level], 0, trial, 128)))

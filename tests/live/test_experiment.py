@@ -13,12 +13,12 @@ import pytest
 from scipy.stats import binomtest
 
 import mobai
-from mobai import Experiment, InputError, StorageError
+from mobai import GLR, Experiment, InputError, Problem, StorageError
 from mobai.live import ledger as module
 from mobai.live import snapshots
 from mobai.live.journal import Event, Handle, Journal, MemoryJournal, Snapshot
 from mobai.live.state import State
-from mobai.theory.growth import Roster
+from mobai.rules.stopping.roster import Roster
 
 ARMS, OBJECTIVES = ["A", "B", "C"], ["click:bernoulli", "latency:min:unknown-variance"]
 CHANCES, TIMES = {"A": 0.2, "B": 0.6, "C": 0.4}, {"A": 80.0, "B": 90.0, "C": 60.0}
@@ -233,8 +233,7 @@ def test_snapshots_change_nothing(make_journal: Callable[[], Journal], rule: str
     run(test, 1)
     events = test.history()
     state = State(events[0])
-    for event in events[1:]:
-        state.apply(event)
+    state.apply_all(events[1:])
     assert facts(Experiment(make_journal(), make_journal().find("test"), state)) == facts(test)
 
 
@@ -372,18 +371,17 @@ def adversary(change: str, number: int, keep: bool = False) -> tuple[bool, bool]
     for _ in range(250):
         (assignment,) = test.ask()
         test.tell(assignment, {"value": rng.normal(means[assignment.arm])})
-        with test._ledger.look() as state:
-            pass
-        answer = old if keep and old is not None else state.decisions[0]
+        verdict = test.verdict()
+        answer = old if keep and old is not None else verdict.decisions[0]
         if answer is not None and changed:
-            active = [arm for arm, there in zip(state.problem.arms, state.active, strict=True) if there]
-            return True, means[state.problem.arms[answer.arm]] < max(means[arm] for arm in active)
-        if not changed and state.evidence[0] > (0.8 if change == "retires the leader" else state.level):
-            changed, old = True, state.decisions[0]
+            active = [arm for arm, there in zip(test.problem.arms, test.status().active, strict=True) if there]
+            return True, means[test.problem.arms[answer.arm]] < max(means[arm] for arm in active)
+        if not changed and verdict.evidence[0] > (0.8 if change == "retires the leader" else verdict.threshold[0]):
+            changed, old = True, verdict.decisions[0]
             if change == "adds a better one":
                 test.add_arm("D")
             else:
-                test.retire_arm(state.problem.arms[int(state.leaders[0])])
+                test.retire_arm(test.problem.arms[verdict.leaders[0]])
     return False, False
 
 
@@ -405,7 +403,7 @@ def test_what_pairs_pay_sums_up_to_delta() -> None:
     initial, objectives, reserve, delta = 5, 3, 0.1, 0.05
     arms = 1000 + initial
     roster = Roster(initial, np.ones(arms, np.bool_), reserve)
-    level = roster.level(-math.log(delta), objectives)
+    level = GLR(reserve=reserve).level(Problem(initial, objectives), -math.log(delta))
     spent = objectives * (initial - 1) * math.exp(-level)
     assert spent == pytest.approx((1 - reserve) * delta)
     spent += objectives * initial * (initial - 1) / 2 * math.exp(-level - roster.all_pairs)

@@ -27,8 +27,9 @@ from mobai import (
     simulate,
     surrogate_proportions,
 )
+from mobai.engine import Session
 from mobai.lab.environment import Environment
-from mobai.policy import Session
+from mobai.lab.trial import run_trial
 from mobai.problem import FloatArray, IntArray
 from mobai.rules.catalogue import SAMPLING, parse_spec, rule_spec, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
@@ -102,10 +103,10 @@ def test_top_two_by_its_definition() -> None:
     session = Policy(TopTwo()).start(problem, seed=9)
     coins, world = np.random.default_rng(9), Environment(WORLD, 1)
     for _ in range(60):
-        tally = session.tally
+        observations = session.observations
         expected = None
-        if tally.told >= 4:
-            n, means = tally.asked, tally.means
+        if observations.told >= 4:
+            n, means = observations.asked, observations.means
             doubts = []
             for m in range(2):
                 b = int(np.argmax(means[:, m]))
@@ -135,14 +136,14 @@ def test_top_two_splits_by_noise() -> None:
     for _ in range(2000):
         arm = session.ask()
         session.tell(arm, world.pull(arm))
-    assert session.tally.asked[0] / 2000 == pytest.approx(0.75, abs=0.03)
+    assert session.observations.asked[0] / 2000 == pytest.approx(0.75, abs=0.03)
 
 
 def history(rule: SamplingRule, pulls: int, seed: int = 5) -> Iterator[tuple[IntArray, FloatArray, int]]:
     """Drive a rule through WORLD; gives counts and means before each pull after the opening, and the arm pulled."""
     session, world = Policy(rule).start(WORLD.problem, seed=1), Environment(WORLD, seed)
     for t in range(pulls):
-        asked, means = session.tally.asked.copy(), session.tally.means
+        asked, means = session.observations.asked.copy(), session.observations.means
         arm = session.ask()
         session.tell(arm, world.pull(arm))
         if t >= 4:
@@ -156,7 +157,7 @@ def test_d_tracking_by_the_specification(start: Any, as_printed: bool) -> None:
     session, world = Policy(DTracking(3, start, as_printed)).start(WORLD.problem, seed=1), Environment(WORLD, 5)
     explored, weights = 0, np.full(4, 0.25)
     for t in range(1, 151):
-        asked, means = session.tally.asked.copy(), session.tally.means
+        asked, means = session.observations.asked.copy(), session.observations.means
         arm = session.ask()
         session.tell(arm, world.pull(arm))
         if t <= 4 or asked.min() < math.sqrt((t - 1) / 4):
@@ -166,7 +167,7 @@ def test_d_tracking_by_the_specification(start: Any, as_printed: bool) -> None:
         weights, total = np.full(4, 0.25) if start == "uniform" else weights, np.zeros(4)
         instance = Instance(means)
         for k in range(3):
-            solution = session._memory.shares[2 * k]
+            solution = session.engine.memory.shares[2 * k]
             a, b = derivatives(instance.gaps.T, np.ones((2, 4)), instance.best_arms, weights)
             rates = a * solution + b * solution[instance.best_arms][:, None]
             rates[np.arange(2), instance.best_arms] = np.inf
@@ -186,8 +187,9 @@ def test_d_tracking_breaks_ties_by_chance() -> None:
         session = Policy(DTracking(1, as_printed=True)).start(WORLD.problem, seed=seed)
         for _ in range(5):
             session.tell(session.ask(), [0.0, 0.0])
-        session.tally.asked[:] = 1  # As if everything but one pull an arm were outstanding.
-        session.tally.asked[0] = 60
+        asked = session.engine.sampling.arrays.asked
+        asked[:] = 1  # As if everything but one pull an arm were outstanding.
+        asked[0] = 60
         firsts.add(session.ask())
     assert firsts == {1, 2, 3}
 
@@ -208,11 +210,11 @@ def test_track_and_stop_renews_its_weights_lazily() -> None:
     drive(session, 30)
     changes = []
     for t in range(30, 300):
-        before, leaders = session._memory, session.tally.means.argmax(axis=0)
+        before, leaders = session.engine.memory, session.observations.means.argmax(axis=0)
         arm = session.ask()
         session.tell(arm, world.pull(arm))
-        if not np.array_equal(before[0], session._memory[0]):
-            assert t >= before[2][0] or not np.array_equal(leaders, before[1])
+        if not np.array_equal(before.weights, session.engine.memory.weights):
+            assert t >= before.due[0] or not np.array_equal(leaders, before.best)
             changes.append(t)
     assert 3 <= len(changes) < 100
 
@@ -272,7 +274,7 @@ def test_successive_elimination_by_the_specification(as_printed: bool) -> None:
         session.tell(arm, world.pull(arm))
     verdict = session.verdict(delta)
     assert verdict.stopped
-    assert [tuple(decision or ()) for decision in verdict.decisions] == answers
+    assert [(decision.arm, decision.pull) for decision in verdict.decisions if decision] == answers
     assert verdict.certified == (not as_printed)
 
 
@@ -291,7 +293,7 @@ def test_the_printed_radius_errs_several_times_delta_and_the_repaired_one_does_n
 def test_successive_elimination_bears_answers_out_of_order() -> None:
     session, world = Policy(SuccessiveElimination(0.1)).start(WORLD.problem), Environment(WORLD)
     rng, open_asks = np.random.default_rng(0), [session.ask() for _ in range(5)]
-    while not session.verdict(0.1).stopped and session.tally.told < 20_000:
+    while not session.verdict(0.1).stopped and session.observations.told < 20_000:
         arm = open_asks.pop(int(rng.integers(len(open_asks))))
         session.tell(arm, world.pull(arm))
         open_asks.append(session.ask())
@@ -304,10 +306,16 @@ def test_a_rule_that_stops_by_itself_takes_no_other_stopping_rule() -> None:
     assert Policy(rule).stopping == Elimination(0.1)
     with pytest.raises(InputError, match="stopping must be left out: successive-elimination stops by itself"):
         Policy(rule, GLR())
-    with pytest.raises(InputError, match="elimination goes with successive-elimination only"):
-        Policy(Uniform(), Elimination(0.1))
     with pytest.raises(InputError, match=r"was set up for 0.1 and can answer no other, not 0.05"):
         Policy(rule).start(WORLD.problem).verdict(0.05)
+
+
+def test_elimination_stops_any_rule() -> None:
+    """Its radii hold for all numbers of rewards, whoever asked for them."""
+    trial = run_trial(WORLD, Policy(Uniform(), Elimination(0.1)), 0.1, seed=1)
+    assert trial.verdict.stopped
+    assert trial.verdict.recommended == tuple(WORLD.best_arms)
+    assert not trial.intervals.fitted
 
 
 @pytest.mark.parametrize(

@@ -6,20 +6,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mobai import GLR, InputError, Policy, Problem
-from mobai.rules.stopping import Decision, Ladder
+from mobai.rules.stopping import Decision, EvidenceRecords
 from mobai.theory.thresholds import THRESHOLDS
 
 
+def enter(records: EvidenceRecords, evidence: list[float], pull: int) -> None:
+    """Enter what exceeds its bar, as a monitor does."""
+    for line, value in enumerate(evidence):
+        if value > records.bars[line]:
+            records.add(line, value, np.array([pull % 2, 0, 1]), pull)
+
+
 @given(st.lists(st.lists(st.floats(-5, 20), min_size=3, max_size=3), min_size=1, max_size=30), st.floats(0.01, 15))
-def test_ladder_finds_first_crossings(history: list[list[float]], level: float) -> None:
-    separate, together = Ladder(3, sticky=True), Ladder(3, sticky=False)
+def test_records_find_first_crossings(history: list[list[float]], level: float) -> None:
+    separate, together = EvidenceRecords(3, sticky=True), EvidenceRecords(3, sticky=False)
+    only = EvidenceRecords(3, sticky=True, level=level)
     for pull, row in enumerate(history, start=1):
-        for ladder in (separate, together):
-            ladder.climb(pull, np.array(row), np.array([pull % 2, 0, 1]))
+        enter(separate, row, pull)
+        enter(only, row, pull)
+        enter(together, [min(row)], pull)
     for m in range(3):
         first = next((t for t, row in enumerate(history, start=1) if row[m] > level), None)
         expected = None if first is None else Decision([first % 2, 0, 1][m], first)
-        assert separate.decisions(level)[m] == expected
+        assert separate.decisions(level)[m] == only.decisions(level)[m] == expected
         first = next((t for t, row in enumerate(history, start=1) if min(row) > level), None)
         expected = None if first is None else Decision([first % 2, 0, 1][m], first)
         assert together.decisions(level)[m] == expected

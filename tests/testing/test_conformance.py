@@ -7,21 +7,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mobai.problem import Problem, Tally
+from mobai.problem import Problem
 from mobai.rules.sampling.base import opening
 from mobai.testing import check_sampling_rule
+from mobai.theory.observations import Observations
 
 
 class Good:
     """A correct rule outside the catalogue, to spoil in one way at a time."""
 
     name = "good"
+    stopping = None
 
     def init(self, problem: Problem) -> Any:
         return np.zeros(problem.shape[0])
 
-    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
-        first = opening(tally)
+    def choose(
+        self, problem: Problem, memory: Any, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, Any]:
+        first = opening(observations)
         arm = int(rng.integers(problem.shape[0])) if first is None else first
         return arm, memory + np.eye(problem.shape[0])[arm]
 
@@ -31,31 +35,33 @@ def test_a_third_party_rule_passes() -> None:
 
 
 class Backwards(Good):
-    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
-        return int(problem.shape[0] - 1 - tally.asked[::-1].argmin()), memory
+    def choose(
+        self, problem: Problem, memory: Any, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, Any]:
+        return int(problem.shape[0] - 1 - observations.asked[::-1].argmin()), memory
 
 
 class Unseeded(Good):
-    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
-        return super().choose(problem, memory, tally, np.random.default_rng())
+    def choose(
+        self, problem: Problem, memory: Any, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, Any]:
+        return super().choose(problem, memory, observations, np.random.default_rng())
 
 
 class ChangesMemory(Good):
-    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
+    def choose(
+        self, problem: Problem, memory: Any, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, Any]:
         memory += 1
-        return super().choose(problem, memory, tally, rng)
+        return super().choose(problem, memory, observations, rng)
 
 
-class ChangesTally(Good):
-    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
-        tally.sums += 1e-9
-        return super().choose(problem, memory, tally, rng)
-
-
-class NumpyInt(Good):
-    def choose(self, problem: Problem, memory: Any, tally: Tally, rng: np.random.Generator) -> tuple[int, Any]:
-        arm, memory = super().choose(problem, memory, tally, rng)
-        return np.int64(arm), memory  # type: ignore[return-value]
+class ChangesObservations(Good):
+    def choose(
+        self, problem: Problem, memory: Any, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, Any]:
+        observations.arrays.sums[:] += 1e-9
+        return super().choose(problem, memory, observations, rng)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +69,8 @@ class NumpyInt(Good):
     [
         (Backwards(), "must first ask for every arm once in order"),
         (Unseeded(), "same arms from the same seed"),
-        (ChangesMemory(), "must not change its memory or the tally"),
-        (ChangesTally(), "must not change its memory or the tally"),
-        (NumpyInt(), "must give a plain int"),
+        (ChangesMemory(), "must not change its memory or the observations"),
+        (ChangesObservations(), "must not change its memory or the observations"),
         ("no rule", "needs name, init and choose"),
     ],
 )

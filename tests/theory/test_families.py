@@ -14,10 +14,10 @@ from scipy.special import betaln, xlogy
 from scipy.stats import gamma
 
 from mobai import Bernoulli, Bounded, Gaussian, Objective, Problem, UnknownVariance
-from mobai.problem import Family, FloatArray, Tally
-from mobai.theory.glr import see
+from mobai.problem import Family, FloatArray
 from mobai.theory.intervals import gamma_level
-from mobai.theory.thresholds import THRESHOLDS, pair_scores
+from mobai.theory.observations import Observations
+from mobai.theory.thresholds import THRESHOLDS, evidence_of
 
 counts = st.integers(1, 400)
 
@@ -31,9 +31,10 @@ def evidence(
 ) -> tuple[float, float]:
     """The score and the transport cost of two arms, the first of which leads."""
     problem = Problem(2, [Objective("x", "max", family, eps)])
-    seen = see(problem, np.array(means)[:, None], np.array(n)[:, None], np.array(scatter, float)[:, None])
-    assert seen.leaders[0] == 0
-    return float(pair_scores(THRESHOLDS["mixture"], seen, sum(n))[1, 0]), float(seen.pairs[0, 1])
+    tables = (np.array(table, float)[:, None] for table in (means, n, scatter))
+    observations = Observations.of_statistics(problem, *tables)
+    assert observations.leaders[0] == 0
+    return float(evidence_of(THRESHOLDS["mixture"], observations, sum(n))[0]), float(observations.costs[1, 0])
 
 
 @given(counts, counts, st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.5))
@@ -128,11 +129,10 @@ def test_rounding_is_no_difference() -> None:
     """Equal rewards whose means differ by rounding, and two numbers next to each other."""
     problem = Problem(2, ["x:unknown-variance"])
     for second in (0.1, math.nextafter(0.1, 1.0)):
-        tally = Tally(problem)
+        observations = Observations(problem)
         for n in range(300):
-            tally.tell(n % 3 // 2, np.array([0.1 if n % 3 < 2 else second]))
-        seen = see(problem, tally.means, tally.pulls, tally.scatter)
-        assert pair_scores(THRESHOLDS["mixture"], seen, 300).min() <= 0
+            observations.tell(n % 3 // 2, np.array([0.1 if n % 3 < 2 else second]))
+        assert evidence_of(THRESHOLDS["mixture"], observations, 300).min() <= 0
 
 
 @pytest.mark.parametrize("family", [Gaussian(), UnknownVariance(), Bernoulli(), Bounded(-3, 9)])
@@ -149,23 +149,24 @@ def test_extreme_counts_give_numbers(family: Family) -> None:
 @pytest.mark.parametrize("family", [Gaussian(), UnknownVariance(), Bounded(-20.0, 20.0)])
 @pytest.mark.parametrize("name", ["mixture", "empirical"])
 def test_directions_are_mirror_images(family: Family, name: str) -> None:
-    tallies = []
+    found = []
     for direction in ("max", "min"):
         problem = Problem(3, [Objective("x", direction, family, 0.1)])
-        tally = Tally(problem)
+        observations = Observations(problem)
         for step, reward in enumerate(np.random.default_rng(1).normal(0, 2, 60)):
             told = problem.check_rewards([reward if direction == "max" else -reward])
-            tally.tell(step % 3, problem.orient(told))
-        seen = see(problem, tally.means, tally.pulls, tally.scatter)
-        tallies.append(pair_scores(THRESHOLDS[name], seen, 60))
-    assert tallies[0] == pytest.approx(tallies[1], rel=1e-12)
+            observations.tell(step % 3, problem.orient(told))
+        found.append(evidence_of(THRESHOLDS[name], observations, 60))
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40))
 def test_scatter_is_the_sum_of_squares(rewards: list[float]) -> None:
-    tally = Tally(Problem(2, 2))
+    observations = Observations(Problem(2, 2))
     for reward in rewards:
-        tally.tell(1, np.array([reward, math.nan]))
-    assert tally.pulls.tolist() == [[0, 0], [len(rewards), 0]]
-    assert tally.scatter[1, 0] == pytest.approx(float(np.sum((np.array(rewards) - np.mean(rewards)) ** 2)), abs=1e-6)
-    assert tally.scatter[1, 1] == tally.sums[1, 1] == 0
+        observations.tell(1, np.array([reward, math.nan]))
+    assert observations.pulls.tolist() == [[0, 0], [len(rewards), 0]]
+    assert observations.scatter[1, 0] == pytest.approx(
+        float(np.sum((np.array(rewards) - np.mean(rewards)) ** 2)), abs=1e-6
+    )
+    assert observations.scatter[1, 1] == observations.sums[1, 1] == 0

@@ -15,7 +15,7 @@ def test_forecast_is_where_a_noise_free_run_stops() -> None:
     while not session.verdict(0.05).stopped:
         arm = session.ask()
         session.tell(arm, instance.means[arm])
-    assert abs(session.tally.told - total) <= 2
+    assert abs(session.observations.told - total) <= 2
 
 
 def test_every_arm_is_counted_at_least_once() -> None:

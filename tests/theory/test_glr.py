@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.strategies import instances
 
 from mobai import InputError, Instance, Problem, glr_statistic
-from mobai.problem import Tally
-from mobai.theory.glr import tally_statistic
+from mobai.theory.observations import Observations
 
 
 @given(instances(), st.integers(0, 2**32 - 1))
@@ -33,13 +32,12 @@ def test_the_papers_form() -> None:
 
 def test_silent_arms_give_no_evidence() -> None:
     problem = Problem(3, 2)
-    tally = Tally(problem)
-    assert tally_statistic(problem, tally).overall == 0
-    tally.tell(2, np.array([5.0, 5.0]))
-    tally.tell(1, np.array([-5.0, -5.0]))
-    statistic = tally_statistic(problem, tally)
-    assert statistic.leaders.tolist() == [2, 2]
-    assert statistic.pairs.tolist() == [[0, 0], [25, 25], [np.inf, np.inf]]
+    observations = Observations(problem)
+    assert observations.costs.min() == 0
+    observations.tell(2, np.array([5.0, 5.0]))
+    observations.tell(1, np.array([-5.0, -5.0]))
+    assert observations.leaders.tolist() == [2, 2]
+    assert observations.costs.tolist() == [[0, 0], [25, 25], [np.inf, np.inf]]
 
 
 def test_ties_give_no_evidence() -> None:

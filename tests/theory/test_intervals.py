@@ -12,8 +12,8 @@ from tests.lab.test_trajectory import MIXED
 
 from mobai import Instance, Policy, Problem
 from mobai.lab.environment import Environment
-from mobai.problem import Tally
 from mobai.theory.intervals import confidence_intervals
+from mobai.theory.observations import Observations
 
 WIDTHS = [8.0**k for k in range(-1, 6)]
 
@@ -21,16 +21,16 @@ WIDTHS = [8.0**k for k in range(-1, 6)]
 def test_known_noise_by_definition() -> None:
     """At each end the pair's martingale, with the partner that allows most, equals the level."""
     problem = Problem(3, 1, [[1.0], [2.0], [2.0]])
-    tally = Tally(problem)
+    observations = Observations(problem)
     for arm, count in enumerate((5, 40, 12)):
         for _ in range(count):
-            tally.tell(arm, np.array([float(arm)]))
+            observations.tell(arm, np.array([float(arm)]))
     x = math.log(2 / 0.1)
-    half = confidence_intervals(problem, tally, math.log(2 / 0.1)).upper[:, 0] - np.arange(3.0)
+    half = confidence_intervals(problem, observations, math.log(2 / 0.1)).upper[:, 0] - np.arange(3.0)
 
     def log_product(a: int, j: int) -> float:
         sd = problem.sd[:, 0]
-        n_a, n_j = tally.pulls[a, 0] * sd[j] / sd[a], tally.pulls[j, 0] * sd[a] / sd[j]
+        n_a, n_j = observations.pulls[a, 0] * sd[j] / sd[a], observations.pulls[j, 0] * sd[a] / sd[j]
         d = half[a] / math.sqrt(sd[a] * sd[j])
         terms = [math.exp(n_a**2 * d**2 / (2 * (n_a + c))) / math.sqrt((1 + n_a / c) * (1 + n_j / c)) for c in WIDTHS]
         return math.log(sum(terms) / len(terms))
@@ -41,12 +41,12 @@ def test_known_noise_by_definition() -> None:
 
 def test_coins_by_definition() -> None:
     problem = Problem(2, ["x:min:bernoulli"])
-    tally = Tally(problem)
+    observations = Observations(problem)
     for arm, heads, tails in ((0, 7, 20), (1, 30, 3)):
         for reward in [1.0] * heads + [0.0] * tails:
-            tally.tell(arm, np.array([-reward]))
+            observations.tell(arm, np.array([-reward]))
     x = math.log(1 / 0.05)
-    found = confidence_intervals(problem, tally, x)
+    found = confidence_intervals(problem, observations, x)
 
     def price(heads: int, tails: int, p: float) -> float:
         mixed = betaln(heads + 0.5, tails + 0.5) - betaln(0.5, 0.5)
@@ -60,18 +60,19 @@ def test_coins_by_definition() -> None:
 
 def test_unknown_variance_by_definition() -> None:
     problem = Problem(2, ["x:unknown-variance"])
-    rng, tally = np.random.default_rng(3), Tally(Problem(2, 1))
+    rng, observations = np.random.default_rng(3), Observations(Problem(2, 1))
     for arm, count in ((0, 30), (1, 11)):
         for reward in rng.normal(arm, 1 + arm, count):
-            tally.tell(arm, np.array([reward]))
-    found = confidence_intervals(problem, tally, math.log(20))
+            observations.tell(arm, np.array([reward]))
+    found = confidence_intervals(problem, observations, math.log(20))
     for a, j in ((0, 1), (1, 0)):
-        n, v, d = int(tally.pulls[a, 0]), float(tally.scatter[a, 0]), float(found.upper[a, 0] - tally.means[a, 0])
+        n, v = int(observations.pulls[a, 0]), float(observations.scatter[a, 0])
+        d = float(found.upper[a, 0] - observations.means[a, 0])
         scores = []
         for c in (1.0, 64.0):
             k = c / (n + c)
             own = n / 2 * math.log((v + n * d * d) / (v + k * n * d * d)) - 0.5 * math.log1p(n / c)
-            total = own - 0.5 * math.log1p(tally.pulls[j, 0] / c)
+            total = own - 0.5 * math.log1p(observations.pulls[j, 0] / c)
             scores.append((1 + total) * math.exp(-total) if total > 0 else 1.0)
         # The sharper of the two widths is at its level.
         assert min(scores) == pytest.approx(0.05 / 2, rel=1e-6)
@@ -79,7 +80,7 @@ def test_unknown_variance_by_definition() -> None:
 
 def test_silent_arms_have_no_interval() -> None:
     problem = Problem(2, ["a", "b:bernoulli", "c:unknown-variance"])
-    found = confidence_intervals(problem, Tally(problem), 1.0)
+    found = confidence_intervals(problem, Observations(problem), 1.0)
     assert found.lower.tolist() == [[-math.inf, 0, -math.inf]] * 2
     assert found.upper.tolist() == [[math.inf, 1, math.inf]] * 2
 
@@ -115,10 +116,10 @@ def test_too_narrow_intervals_would_be_seen() -> None:
     assert binomtest(int(outside.sum()), 200).proportion_ci(0.999).low > 0.05
     problem, worst = Problem(2, 1), 0
     for run in range(40):
-        tally = Tally(problem)
+        observations = Observations(problem)
         for step in range(100):
-            tally.tell(step % 2, rewards[run, step : step + 1])
-            found = confidence_intervals(problem, tally, math.log(2))
+            observations.tell(step % 2, rewards[run, step : step + 1])
+            found = confidence_intervals(problem, observations, math.log(2))
             if (found.lower[:, 0] > 0).any() or (found.upper[:, 0] < 0).any():
                 worst += 1
                 break

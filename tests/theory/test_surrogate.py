@@ -103,13 +103,14 @@ def test_agrees_with_highs_at_every_step(instance: Instance, eta: float, refresh
     arms, mass = instance.shape[0], floor_mass(eta)
     variance = ((instance.sd / instance.sd.max(axis=0)) ** 2).T
     for step in range(arms + pulls):
-        before, asked = session._memory, session.tally.asked.copy()
+        before, asked = session.engine.memory, session.observations.asked.copy()
         arm = session.ask()
         session.tell(arm, world.pull(arm))
         if step < arms:
             continue
-        buffer, gaps, best, _, shares = session._memory
-        weights = (asked + before[0]) / step
+        plan = session.engine.memory
+        gaps, best, shares = plan.gaps, plan.best, plan.shares
+        weights = (asked + before.weights) / step
         _, reference, upper = solve_with_highs(gaps, variance, best, weights, mass)
         a, b = derivatives(gaps, variance, best, weights)
         rates = a * shares[0] + b * shares[0][best][:, None]
@@ -117,7 +118,7 @@ def test_agrees_with_highs_at_every_step(instance: Instance, eta: float, refresh
         assert rates.min() == pytest.approx(reference, rel=GAP + 2 * (upper - reference) / upper)
         assert shares[0].min() >= mass / arms * (1 - 1e-12)
         assert shares[0].sum() == pytest.approx(1, abs=1e-12)
-        assert np.array_equal(np.delete(buffer, arm), np.delete(before[0] + shares[0], arm))
+        assert np.array_equal(np.delete(plan.weights, arm), np.delete(before.weights + shares[0], arm))
 
 
 def test_discrete_rewards_with_ties_all_along() -> None:
@@ -125,7 +126,7 @@ def test_discrete_rewards_with_ties_all_along() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
         session.tell(session.ask(), rng.integers(0, 2, 3))
-    assert (session.tally.asked > 0).all()
+    assert (session.observations.asked > 0).all()
 
 
 @given(instances(), st.integers(0, 2**32 - 1))

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from mobai import InputError, Problem, threshold
-from mobai.theory.glr import see
+from mobai.theory.observations import Observations
 from mobai.theory.thresholds import (
     THRESHOLDS,
     Mixture,
     Threshold,
+    evidence_of,
     gamma_quantile,
     gaussian_calibration,
-    pair_scores,
 )
 
 DELTAS = [0.9, 0.1, 1e-3, 1e-20, math.exp(-700)]
@@ -43,10 +43,10 @@ def score(
     noise[:2, 0] = sd
     means = np.zeros(shape)
     means[1, 0] = -math.sqrt(2 * z * (sd[0] ** 2 / leader + sd[1] ** 2 / other))
-    means[2:, 0] = -np.inf
-    seen = see(Problem(*shape, noise), means, counts, np.zeros(shape))
-    seen.pairs[0, 1] = z
-    return float(pair_scores(rule, seen, pulls)[1, 0])
+    means[2:, 0] = -1e60
+    observations = Observations.of_statistics(Problem(*shape, noise), means, counts, np.zeros(shape))
+    observations.arrays.costs[0, 1] = z
+    return float(evidence_of(rule, observations, pulls)[0])
 
 
 def log_e(z: mpmath.mpf, b: float, i: float) -> mpmath.mpf:
@@ -182,12 +182,6 @@ def test_mixture_by_its_definition(sd_b: float, sd_i: float, n_b: int, n_i: int,
     assert found == pytest.approx(
         top + math.log(sum(math.exp(t - top) for t in terms) / len(terms)), rel=1e-6, abs=1e-6
     )
-
-
-def test_the_leader_is_no_rival() -> None:
-    seen = see(Problem(2, 1), np.array([[1.0], [0.0]]), np.full((2, 1), 3), np.zeros((2, 1)))
-    for rule in THRESHOLDS.values():
-        assert pair_scores(rule, seen, 6)[0, 0] == np.inf
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ class Engine:
         The arms there are now, retired ones included.
     observations
         Every reward told, of every arm.
+    sampling
+        What the sampling rule sees: the arms that take part, with pending pulls counted.
     past
         Decisions that were opened again because arms came or went (with ``log_inv_delta`` only).
     """
@@ -76,7 +78,7 @@ class Engine:
         self._at_start, self._focus, self._only = problem, focus, log_inv_delta
         self._monitor = stopping.start(problem, log_inv_delta)
         self._sampled = problem
-        self._sampling = Observations(problem, counts_pending=True)
+        self.sampling = Observations(problem, counts_pending=True)
         self._arms, self._rows = list(range(problem.shape[0])), list(range(problem.shape[0]))
         self._memory = rule.init(problem)
 
@@ -97,7 +99,7 @@ class Engine:
 
     def choose(self, rng: np.random.Generator) -> int:
         """Return the arm that the sampling rule would ask for next; only its memory changes."""
-        arm, self._memory = self.rule.choose(self._sampled, self._memory, self._sampling, rng)
+        arm, self._memory = self.rule.choose(self._sampled, self._memory, self.sampling, rng)
         if not isinstance(arm, int | np.integer) or not 0 <= arm < len(self._arms):
             raise InputError(f"rule: {self.rule.name} chose {arm!r}, which is none of its {len(self._arms)} arms")
         return self._arms[arm]
@@ -120,7 +122,7 @@ class Engine:
         """Count a pending pull as never asked for."""
         self.observations.drop(arm)
         if self._rows[arm] >= 0:
-            self._sampling.drop(self._rows[arm])
+            self.sampling.drop(self._rows[arm])
 
     def tell(self, arm: int, rewards: Sequence[float] | FloatArray, at: float | None = None) -> None:
         """Take in the rewards of a pull that was asked for, in the objectives' own units; NaN where one is missing."""
@@ -131,7 +133,7 @@ class Engine:
         rewards = np.array([one.rewards for one in told], np.float64) * self.problem.signs
         first = [one.first for one in told]
         self.observations.tell_all([one.arm for one in told], rewards, first)
-        self._sampling.tell_all([self._rows[one.arm] for one in told], rewards, first)
+        self.sampling.tell_all([self._rows[one.arm] for one in told], rewards, first)
         self._look(at)
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:
@@ -197,7 +199,7 @@ class Engine:
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""
-        views = (("observed", self.observations), ("sampled", self._sampling))
+        views = (("observed", self.observations), ("sampled", self.sampling))
         arrays = {f"{name}_{key}": array for name, view in views for key, array in view.state().items()}
         memory = {f"memory_{n}": array for n, array in enumerate(self._memory)}
         return {**arrays, **memory}
@@ -211,7 +213,7 @@ class Engine:
         self.problem, self.observations = problem, Observations(problem)
         self.observations.restore(views["observed"])
         self._enrol(monitor)
-        self._sampling.restore(views["sampled"])
+        self.sampling.restore(views["sampled"])
         for m, decision in enumerate(decisions):
             if decision is not None:
                 monitor.restore(m, decision)
@@ -222,7 +224,7 @@ class Engine:
     def _count(self, arm: int) -> None:
         self.observations.ask(arm)
         if self._rows[arm] >= 0:
-            self._sampling.ask(self._rows[arm])
+            self.sampling.ask(self._rows[arm])
 
     def _look(self, at: float | None) -> None:
         """Look at the evidence, and turn sampling away from what is decided."""
@@ -231,7 +233,7 @@ class Engine:
 
     def _set_focus(self) -> None:
         if self._focus is not None:
-            self._sampling.focus_on([decision is None for decision in self._monitor.decisions(self._focus)])
+            self.sampling.focus_on([decision is None for decision in self._monitor.decisions(self._focus)])
 
     def _enrol(self, monitor: ArmsMayChange) -> None:
         """Take note of who takes part, and start the rule for them."""
@@ -239,7 +241,7 @@ class Engine:
         self._arms = np.flatnonzero(self.active).tolist()
         names = [self.problem.arms[arm] for arm in self._arms]
         self._sampled = Problem(names, self.problem.objectives, self.problem.sd[self._arms])
-        self._sampling = self._sampling.with_arms(self._sampled, [old_rows[arm] for arm in self._arms])
+        self.sampling = self.sampling.with_arms(self._sampled, [old_rows[arm] for arm in self._arms])
         self._rows = [-1] * self.problem.shape[0]
         for row, arm in enumerate(self._arms):
             self._rows[arm] = row

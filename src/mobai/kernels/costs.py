@@ -108,13 +108,11 @@ def renew_arm(obs: ObservationArrays, m: int, arm: int) -> None:
 
 @entry
 def renew(obs: ObservationArrays) -> None:
-    """Find means, noise, leaders and costs from counts, sums and scatter; in place."""
+    """Find noise, leaders and costs from counts, means and scatter; in place."""
     obs.unobserved[0] = 0
     for m in range(len(obs.leaders)):
         for i in range(obs.means.shape[1]):
-            if obs.counts[m, i] > 0.0:
-                obs.means[m, i] = obs.sums[m, i] / obs.counts[m, i]
-            else:
+            if obs.counts[m, i] == 0.0:
                 obs.means[m, i] = -math.inf
                 obs.unobserved[0] += 1
             renew_noise(obs, m, i)

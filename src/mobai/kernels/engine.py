@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mobai.kernels.compiled import entry, kernel
-from mobai.kernels.costs import refresh, renew_arm
+from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
 from mobai.kernels.evidence import Prices, against_retired, exact_evidence, weakest_pair
 from mobai.kernels.observations import ObservationArrays, add_reward
@@ -38,12 +38,6 @@ def expect(obs: ObservationArrays, arm: int, pulls: int) -> None:
     obs.pending[arm] += pulls
     for m in range(len(obs.leaders)):
         renew_arm(obs, m, arm)
-
-
-@entry
-def bring_up_to_date(obs: ObservationArrays) -> None:
-    """Renew every cost that is stale; in place."""
-    refresh(obs)
 
 
 @entry

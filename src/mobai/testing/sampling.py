@@ -56,7 +56,6 @@ def _repeats_itself(rule: SamplingRule, problem: Problem, pulls: int) -> None:
     runs = [_drive(Policy(rule).start(problem, seed=1), pulls, _noise(problem)) for _ in range(2)]
     assert runs[0] == runs[1], f"{rule.name} must choose the same arms from the same seed and rewards"
     assert set(runs[0]) <= set(range(problem.shape[0])), f"{rule.name} asked for an arm that does not exist"
-    assert all(isinstance(arm, int) for arm in runs[0]), f"{rule.name} must give a plain int"
 
 
 def _leaves_its_inputs_alone(rule: SamplingRule, problem: Problem) -> None:

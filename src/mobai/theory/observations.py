@@ -69,8 +69,10 @@ class Observations:
     ) -> Observations:
         """Return observations with these statistics, tables of arms by objectives."""
         made = cls(problem)
-        made.arrays.counts[:], made.arrays.sums[:], made.arrays.scatter[:] = counts.T, (means * counts).T, scatter.T
-        cost_kernels.renew(made.arrays)
+        arrays = made.arrays
+        arrays.counts[:], arrays.means[:], arrays.scatter[:] = counts.T, means.T, scatter.T
+        arrays.sums[:] = arrays.means * arrays.counts
+        cost_kernels.renew(arrays)
         return made
 
     @property
@@ -116,7 +118,7 @@ class Observations:
     @property
     def costs(self) -> FloatArray:
         """The transport cost of every arm's pair with the leader; infinite for the leader itself. Shape (K, M)."""
-        kernels.bring_up_to_date(self.arrays)
+        cost_kernels.renew(self.arrays)
         return self.arrays.costs.T.copy()
 
     @property
@@ -174,7 +176,7 @@ class Observations:
             getattr(changed.arrays, name)[:, kept] = getattr(self.arrays, name)[:, old[kept]]
         changed.arrays.undecided[:] = self.arrays.undecided
         changed.told = self.told
-        cost_kernels.renew(changed.arrays)
+        changed._renew()
         return changed
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -190,6 +192,11 @@ class Observations:
                 raise ValueError(f"{name}: not {mine.shape} of type {mine.dtype}")
             mine[:] = state[name]
         self.told = int(state["told"])
+        self._renew()
+
+    def _renew(self) -> None:
+        """Find everything that follows from counts, sums and scatter."""
+        np.divide(self.arrays.sums, self.arrays.counts, out=self.arrays.means, where=self.arrays.counts > 0)
         cost_kernels.renew(self.arrays)
 
 
