@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 from mobai.version import __version__ as __version__
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from mobai.theory.surrogate import Surrogate, surrogate_fallbacks, surrogate_proportions
     from mobai.theory.thresholds import threshold
 
+
+# Silent unless somebody listens.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Each public name is imported on first use, so that "import mobai" stays light.
 _HOMES = {

@@ -73,7 +73,7 @@ def run(
 
 def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str, ...], **settings: Any) -> Experiment:
     """Take up the experiment of this name, if it is the same one, or begin it."""
-    journal = open_journal(storage)
+    journal = open_journal(storage, create=True)
     if name not in journal.names():
         if not arms or not objectives:
             raise InputError("--arm and --objective are needed, once for each")

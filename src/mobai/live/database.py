@@ -7,10 +7,12 @@ writers wait for each other instead of failing.
 from __future__ import annotations
 
 import os
+import sqlite3
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,10 +24,10 @@ _SECONDS_TO_WAIT = 60.0
 
 
 class Database:
-    """A database that SQLAlchemy can reach."""
+    """A database that SQLAlchemy can reach; a file is made only with ``create``."""
 
-    def __init__(self, url: str) -> None:
-        self.engine = _engine(url)
+    def __init__(self, url: str, *, create: bool) -> None:
+        self.engine = _engine(url, create)
         self.sqlite = self.engine.dialect.name == "sqlite"
         self.errors = _Errors(self.engine)
         self._at_hand: deque[sa.PoolProxiedConnection] = deque()
@@ -115,7 +117,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_close_all)
 
 
-def _engine(url: str) -> sa.Engine:
+def _engine(url: str, create: bool) -> sa.Engine:
     try:
         parsed = sa.make_url(url)
     except SQLAlchemyError:
@@ -124,10 +126,26 @@ def _engine(url: str) -> sa.Engine:
         return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
         raise InputError(f"storage must be sqlite:///FILE, postgresql://... or memory:, not {url!r}")
+    if not parsed.database.startswith("file:"):
+        _check_file(Path(parsed.database), create)
     engine = sa.create_engine(parsed, connect_args={"timeout": _SECONDS_TO_WAIT})
     sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _check_file(path: Path, create: bool) -> None:
+    """Refuse a file that is not there or not ours, before connecting makes it or changes it."""
+    there = path.is_file() and path.stat().st_size > 0
+    if not there and not create:
+        raise InputError(f"storage: there is nothing at {path}; creating an experiment makes it")
+    if there:
+        with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as look:
+            tables = [row[0] for row in look.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            if tables and "mobai_schema" not in tables:
+                raise StorageError(
+                    f"sqlite:///{path}: is a database of something else (it has a table {tables[0]!r})"
+                )
 
 
 def _set_up_sqlite(connection: Any, record: Any) -> None:  # noqa: ARG001

@@ -6,6 +6,7 @@ state of the events it has seen and reads only newer ones, so a call costs the s
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,7 @@ from typing import Any
 import numpy.typing as npt
 
 from mobai.engine import Verdict
+from mobai.engine.warm_up import warm_up
 from mobai.errors import InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.journal import Event, Handle, Journal
@@ -26,6 +28,8 @@ from mobai.live.status import Status, describe, records_of
 from mobai.live.storage import open_journal
 from mobai.problem import Objective, Problem
 from mobai.problem.objective import is_name
+
+_log = logging.getLogger(__name__)
 
 
 class Experiment:
@@ -99,9 +103,10 @@ class Experiment:
             expire_after=expire_after,
             reserve=reserve,
         )
+        warm_up(settings.rule)
         first = Event(1, "created", time.time(), to_body(settings))
         state = State(first)
-        journal = open_journal(storage)
+        journal = open_journal(storage, create=True)
         return cls(journal, journal.create(name, first), state)
 
     @classmethod
@@ -109,7 +114,8 @@ class Experiment:
         """Take an experiment up again, in this or another process."""
         journal = open_journal(storage)
         experiment = cls(journal, journal.find(name))
-        with experiment._ledger.look():
+        with experiment._ledger.look() as state:
+            warm_up(state.settings.rule)
             return experiment
 
     @property
@@ -170,6 +176,7 @@ class Experiment:
                 raise InputError(f"assignment {number} has been answered and cannot be dropped")
             if status != DROPPED:
                 change.add("dropped", {"ids": [number]})
+                _log.info("%s: assignment %d was dropped", self.name, number)
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None) -> None:
         """Let one more arm take part; objectives decided before are open again until it has been told apart."""
@@ -248,3 +255,4 @@ def _expire(change: Change) -> None:
         overdue = change.state.assignments.overdue(time.time() - patience)
         if overdue:
             change.add("expired", {"ids": overdue})
+            _log.info("%d assignments expired: %s", len(overdue), overdue[:10])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from mobai.errors import InputError, StorageError
@@ -13,7 +14,11 @@ from mobai.live import snapshots
 from mobai.live.journal import Event, Handle, Journal, Log
 from mobai.live.state import State
 
-_LEAST_EVENTS_BETWEEN_SNAPSHOTS = 1000
+_log = logging.getLogger(__name__)
+
+# A process that ends after one call folds what came after the last snapshot: a fiftieth of the journal, or less.
+_LEAST_EVENTS_BETWEEN_SNAPSHOTS = 200
+_SHARE_BETWEEN_SNAPSHOTS = 1 / 50
 
 
 class Change:
@@ -88,14 +93,19 @@ class Ledger:
             kept = self.journal.snapshot(self.handle)
             self._saved = 0 if kept is None else kept.seq
             self._state = None if kept is None else snapshots.restore(kept)
+            if kept is not None and self._state is None:
+                _log.warning("%s: the snapshot of event %d is not usable; folding all", self.handle.name, kept.seq)
         if self._state is None:
             self._state = self.fold()
         return self._state
 
     def _keep_snapshot(self, state: State) -> None:
-        """Save a snapshot once the journal has grown by a tenth: loading reads little, and saving costs little."""
-        if state.seq - self._saved >= max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, state.seq // 10):
-            with suppress(StorageError):
-                # What was asked or told is safe already; without a snapshot, loading only takes longer.
+        """Save a snapshot once the journal has grown by its share: loading reads little, and saving costs little."""
+        due = max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, int(_SHARE_BETWEEN_SNAPSHOTS * state.seq))
+        if state.seq - self._saved >= due:
+            try:
                 self.journal.save_snapshot(self.handle, snapshots.take(state))
+            except StorageError as error:
+                # What was asked or told is safe already; without a snapshot, loading only takes longer.
+                _log.warning("%s: no snapshot was saved after event %d: %s", self.handle.name, state.seq, error)
             self._saved = state.seq

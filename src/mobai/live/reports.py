@@ -27,26 +27,26 @@ def number_of(problem: Problem, assignments: Assignments, assignment: Assignment
 
 
 def only_new(problem: Problem, assignments: Assignments, reports: Iterable[Any]) -> list[Report]:
-    """Check reports and leave out what was told before; a later one in the list may add to an earlier one."""
-    told: dict[int, list[float]] = {}
-    fresh: list[Report] = []
+    """Check reports and leave out what was told before; one report per assignment, in the order of their numbers.
+
+    The order in which they are given changes nothing: together they are one moment.
+    """
+    known: dict[int, list[float]] = {}
+    fresh: dict[int, list[float]] = {}
     for assignment, metrics in map(_pair, reports):
         number = number_of(problem, assignments, assignment)
         if assignments.status(number) == DROPPED:
             raise InputError(f"assignment {number} was dropped and cannot be answered")
-        known = told.setdefault(number, assignments.rewards(number))
-        rewards = _measured(problem, metrics)
-        for m, reward in enumerate(rewards):
-            if math.isnan(known[m]):
-                known[m] = reward
-            elif reward == known[m]:
-                rewards[m] = math.nan
-            elif not math.isnan(reward):
+        if number not in known:
+            known[number], fresh[number] = assignments.rewards(number), [math.nan] * len(problem.objectives)
+        for m, reward in enumerate(_measured(problem, metrics)):
+            before = known[number][m]
+            if math.isnan(before):
+                known[number][m] = fresh[number][m] = reward
+            elif reward != before and not math.isnan(reward):
                 name = problem.objective_names[m]
-                raise InputError(f"assignment {number}: {name!r} was {known[m]!r} before, and is {reward!r} now")
-        if not all(map(math.isnan, rewards)):
-            fresh.append((number, rewards))
-    return fresh
+                raise InputError(f"assignment {number}: {name!r} was {before!r} before, and is {reward!r} now")
+    return [(number, fresh[number]) for number in sorted(fresh) if not all(map(math.isnan, fresh[number]))]
 
 
 def body_of(problem: Problem, reports: Iterable[Report]) -> dict[str, Any]:

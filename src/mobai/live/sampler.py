@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import math
 import os
 import shlex
@@ -18,6 +19,8 @@ from typing import Any, NamedTuple
 from mobai.engine import Verdict
 from mobai.errors import InputError
 from mobai.live.experiment import Experiment
+
+_log = logging.getLogger(__name__)
 
 Sampler = Callable[[str], Mapping[str, float]]
 # So many assignments dropped one after the other, and the sampler is taken for broken.
@@ -94,6 +97,7 @@ def _measure(
             return metrics, attempt, reason
         except (SamplerError, InputError) as error:
             reason = f"{arm}: {error}"
+            _log.warning("measurement %d of %d failed: %s", attempt + 1, retries + 1, reason)
     return None, retries + 1, reason
 
 

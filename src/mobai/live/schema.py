@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from mobai.errors import StorageError
+from mobai.errors import InputError, StorageError
+
+_log = logging.getLogger(__name__)
 
 metadata = sa.MetaData()
 
@@ -45,16 +48,21 @@ def _first_tables(connection: sa.Connection) -> None:
 MIGRATIONS: list[Callable[[sa.Connection], None]] = [_first_tables]
 
 
-def migrate(engine: sa.Engine) -> None:
-    """Make the tables, or bring them up to date, in one transaction; refuse what is not ours."""
+def migrate(engine: sa.Engine, *, create: bool) -> None:
+    """Bring the tables up to date in one transaction, or make them with ``create``; refuse what is not ours."""
     with engine.connect().execution_options(begin="DEFERRED") as connection, connection.begin():
-        if _found(connection) == len(MIGRATIONS):
+        there = _found(connection)
+        if there == len(MIGRATIONS):
             return
+        if there == 0 and not create:
+            url = engine.url.render_as_string(hide_password=True)
+            raise InputError(f"storage: {url} holds no experiments; creating one makes the tables")
     with engine.connect().execution_options(begin="IMMEDIATE") as connection, connection.begin():
         if engine.dialect.name == "postgresql":
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7267001)"))
         there = _found(connection)
-        for step in MIGRATIONS[there:]:
+        for number, step in enumerate(MIGRATIONS[there:], there + 1):
+            _log.info("%s: migrating to schema %d", engine.url.render_as_string(hide_password=True), number)
             step(connection)
         if there == 0:
             connection.execute(sa.insert(version).values(version=len(MIGRATIONS)))
@@ -66,9 +74,6 @@ def _found(connection: sa.Connection) -> int:
     """Give the version of the tables that are there, 0 for none."""
     tables = sa.inspect(connection).get_table_names()
     if version.name not in tables:
-        if tables and connection.dialect.name == "sqlite":
-            url = connection.engine.url.render_as_string(hide_password=True)
-            raise StorageError(f"{url}: is a database of something else (it has a table {tables[0]!r})")
         return 0
     there = connection.scalar(sa.select(version.c.version))
     if there is None or there > len(MIGRATIONS):

@@ -23,13 +23,13 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class SqlJournal:
-    """Experiments in a database that SQLAlchemy can reach."""
+    """Experiments in a database that SQLAlchemy can reach; without ``create`` it must be there."""
 
-    def __init__(self, url: str) -> None:
-        self._database = Database(url)
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self._database = Database(url, create=create)
         self._text = _Text(self._database.engine.dialect.name)
         with self._database.errors:
-            migrate(self._database.engine)
+            migrate(self._database.engine, create=create)
 
     def create(self, name: str, event: Event) -> Handle:
         """Begin an experiment with its first event; InputError if there is one of that name."""

@@ -5,6 +5,7 @@ There is one way for an event to enter, whether it is being made now or is read 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from mobai.errors import InputError, StorageError
 from mobai.lab.seeds import Places
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.journal import Event
-from mobai.live.reports import Report, body_of, only_new
+from mobai.live.reports import Report, only_new
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.problem import Problem
 from mobai.rules.stopping import GLR
@@ -117,7 +118,8 @@ class State:
 
     def _told(self, event: Event) -> None:
         reports = only_new(self.problem, self.assignments, event.body["reports"])
-        if body_of(self.problem, reports) != event.body:
+        rewards = sum(len(metrics) for _, metrics in event.body["reports"])
+        if rewards == 0 or rewards != sum(not math.isnan(reward) for _, told in reports for reward in told):
             raise InputError("it reports what was told before, or nothing")
         self.engine.tell_all([self._answer(report) for report in reports], event.at)
 

@@ -9,8 +9,11 @@ from mobai.live.journal import Journal, MemoryJournal
 _MEMORY = MemoryJournal()
 
 
-def open_journal(storage: str | Path | Journal) -> Journal:
-    """Give the journal at an address: ``sqlite:///ads.db`` (or a path), ``postgresql://...``, ``memory:``."""
+def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Journal:
+    """Return the journal at an address: ``sqlite:///ads.db`` (or a path), ``postgresql://...``, ``memory:``.
+
+    A storage that is not there is made only with ``create``.
+    """
     if isinstance(storage, Path):
         storage = f"sqlite:///{storage}"
     if not isinstance(storage, str):
@@ -19,7 +22,7 @@ def open_journal(storage: str | Path | Journal) -> Journal:
         return _MEMORY
     from mobai.live.sql import SqlJournal
 
-    return SqlJournal(storage)
+    return SqlJournal(storage, create=create)
 
 
 def delete(storage: str | Path | Journal, name: str) -> None:
@@ -28,5 +31,5 @@ def delete(storage: str | Path | Journal, name: str) -> None:
 
 
 def experiment_names(storage: str | Path | Journal) -> list[str]:
-    """Give the names of the experiments in a storage, in the order of their creation."""
+    """Return the names of the experiments in a storage, in the order of their creation."""
     return open_journal(storage).names()

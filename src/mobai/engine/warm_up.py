@@ -1,0 +1,30 @@
+"""Compile what an experiment will call, before anything is locked for it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from mobai.engine.engine import Engine
+from mobai.kernels import interpreted
+from mobai.problem import Problem
+from mobai.rules.sampling.base import CompiledRule, SamplingRule
+from mobai.rules.stopping import GLR
+
+
+def warm_up(rule: SamplingRule) -> None:
+    """Compile, or load from the cache, every kernel that an experiment with this rule calls."""
+    if isinstance(rule, CompiledRule) and not interpreted():
+        _play(rule)
+
+
+@lru_cache(maxsize=64)
+def _play(rule: SamplingRule) -> None:
+    """Run a toy experiment to its first choice after the opening."""
+    engine, rng = Engine(Problem(2, 1), rule, GLR(reserve=0.1), log_inv_delta=1.0), np.random.default_rng(0)
+    for _ in range(3):
+        arm = engine.choose(rng)
+        engine.ask(arm)
+        engine.tell(arm, [float(arm)])
+    engine.verdict()
