@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from mobai.cli import formats, options
-from mobai.live.experiment import Experiment
+from mobai.cli.loading import load_experiment
 
 
 @click.command("ask")
@@ -15,5 +15,5 @@ from mobai.live.experiment import Experiment
 @formats.format_option()
 def command(name: str, n: int, storage: str, form: str) -> None:
     """Hand out the next assignments of the experiment NAME."""
-    assignments = Experiment.load(storage, name).ask(n)
+    assignments = load_experiment(storage, name).ask(n)
     formats.emit([assignment._asdict() for assignment in assignments], form, ("id", "arm"))

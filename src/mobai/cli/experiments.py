@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from mobai.cli import formats, options
-from mobai.live.experiment import Experiment
+from mobai.cli.loading import load_experiment
 from mobai.live.storage import open_journal
 
 _COLUMNS = ("name", "arms", "objectives", "pulls", "pending", "decided", "state")
@@ -19,7 +19,7 @@ def command(storage: str, form: str) -> None:
     journal = open_journal(storage)
     rows = []
     for name in journal.names():
-        status = Experiment.load(journal, name).status()
+        status = load_experiment(journal, name).status()
         decided = sum(decision is not None for decision in status.verdict.decisions)
         state = "closed" if status.closed_at else "decided" if status.verdict.stopped else "running"
         objectives = len(status.verdict.decisions)

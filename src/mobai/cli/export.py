@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mobai.cli import formats, options
-from mobai.live.experiment import Experiment
+from mobai.cli.loading import load_experiment
 
 
 @click.command("export")
@@ -17,7 +17,7 @@ from mobai.live.experiment import Experiment
 @formats.format_option()
 def command(name: str, events: bool, storage: str, form: str) -> None:
     """Print the assignments of the experiment NAME with what was told of them."""
-    experiment = Experiment.load(storage, name)
+    experiment = load_experiment(storage, name)
     if events:
         rows: list[dict[str, Any]] = [event._asdict() for event in experiment.history()]
         formats.emit(rows, form, ("seq", "kind", "at", "body"))

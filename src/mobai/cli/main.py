@@ -32,7 +32,7 @@ _COMMANDS = {
     "warm": "Compile all kernels ahead of time, for images and CI.",
 }
 # Over before compiling would pay off: their kernels run as plain Python, and numba is not even imported.
-_INTERPRETED = ("demo", "create", "status", "experiments", "export")
+_INTERPRETED = ("demo", "create")
 
 
 class _LateCommands(click.Group):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -14,9 +14,11 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from mobai.engine import Session, Verdict
-from mobai.problem import Problem
-from mobai.theory.intervals import Intervals
+if TYPE_CHECKING:
+    # Importing them imports the kernels; whether compiled, the command decides.
+    from mobai.engine import Session, Verdict
+    from mobai.problem import Problem
+    from mobai.theory.intervals import Intervals
 
 # Names come from files: what looks like markup in them is part of the name.
 out = Console(markup=False, highlight=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Group, RenderableType
@@ -10,9 +11,12 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from mobai import Status
 from mobai.cli import formats, options, screen
-from mobai.live.experiment import Experiment
+from mobai.cli.loading import load_experiment
+
+if TYPE_CHECKING:
+    from mobai.live.experiment import Experiment
+    from mobai.live.status import Status
 
 _COLUMNS = ("objective", "direction", "arm", "decided_at", "evidence", "threshold", "smallest_delta")
 
@@ -25,7 +29,7 @@ _COLUMNS = ("objective", "direction", "arm", "decided_at", "evidence", "threshol
 @formats.format_option()
 def command(name: str, watch: bool, interval: float, storage: str, form: str) -> None:
     """Show evidence, decisions and intervals of the experiment NAME."""
-    experiment = Experiment.load(storage, name)
+    experiment = load_experiment(storage, name)
     if watch:
         _watch(experiment, interval)
         return

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 import click
 
 from mobai.cli import options, screen
+from mobai.cli.loading import load_experiment
 from mobai.errors import InputError
-from mobai.live.experiment import Experiment
 
 
 @click.command("tell")
@@ -29,12 +29,12 @@ def command(name: str, report: tuple[str, ...], file: TextIO | None, drop: bool,
         raise InputError("give either ID METRIC=VALUE... or --file")
     if drop and len(report) != 1:
         raise InputError("--drop takes one ID and no metrics")
-    experiment = Experiment.load(storage, name)
     if drop:
-        experiment.drop(_identifier(report[0]))
+        load_experiment(storage, name).drop(_identifier(report[0]))
         screen.say(f"dropped {report[0]}")
         return
     reports = list(_from_file(file)) if file is not None else [(_identifier(report[0]), _metrics(report[1:]))]
+    experiment = load_experiment(storage, name, reports=len(reports))
     experiment.tell_all(reports)
     screen.say(f"told {len(reports):,}, {experiment.verdict()}")
 

@@ -143,9 +143,7 @@ def _check_file(path: Path, create: bool) -> None:
         with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as look:
             tables = [row[0] for row in look.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             if tables and "mobai_schema" not in tables:
-                raise StorageError(
-                    f"sqlite:///{path}: is a database of something else (it has a table {tables[0]!r})"
-                )
+                raise StorageError(f"sqlite:///{path}: is a database of something else (it has a table {tables[0]!r})")
 
 
 def _set_up_sqlite(connection: Any, record: Any) -> None:  # noqa: ARG001

@@ -67,8 +67,8 @@ class Journal(Protocol):
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         ...
 
-    def read(self, handle: Handle, after: int = 0) -> Sequence[Event]:
-        """Give the events after one, without locking."""
+    def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
+        """Return the events after one, at most ``most`` of them, without locking."""
         ...
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
@@ -146,9 +146,9 @@ class MemoryJournal:
             yield log
             self._of(handle).extend(log.fresh)
 
-    def read(self, handle: Handle, after: int = 0) -> Sequence[Event]:
-        """Give the events after one, without locking."""
-        return self._of(handle)[after:]
+    def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
+        """Return the events after one, at most ``most`` of them, without locking."""
+        return self._of(handle)[after:][:most]
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
         """Give the latest snapshot, if there is any."""

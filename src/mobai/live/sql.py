@@ -63,11 +63,11 @@ class SqlJournal:
             self._check(driver, handle, lock=True)
             yield _SqlLog(driver, handle.number, self._text)
 
-    def read(self, handle: Handle, after: int = 0) -> Sequence[Event]:
-        """Give the events after one, without locking."""
+    def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
+        """Return the events after one, at most ``most`` of them, without locking."""
         with self._database.errors, self._database.driver("DEFERRED") as driver:
             self._check(driver, handle)
-            return self._text.after(driver, handle.number, after)
+            return self._text.after(driver, handle.number, after, most)
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
         """Give the latest snapshot, if there is any."""
@@ -150,9 +150,10 @@ class _Text:
         """Add an event."""
         driver.execute(self._append, (number, event.seq, event.kind, event.at, _encode(event.body)))
 
-    def after(self, driver: Any, number: int, seq: int) -> list[Event]:
-        """Give the events after one."""
-        found = driver.execute(self._after, (number, seq)).fetchall()
+    def after(self, driver: Any, number: int, seq: int, most: int | None = None) -> list[Event]:
+        """Return the events after one, at most ``most`` of them."""
+        text = self._after if most is None else f"{self._after} LIMIT {most:d}"
+        found = driver.execute(text, (number, seq)).fetchall()
         return [Event(place, kind, at, _decode(place, body)) for place, kind, at, body in found]
 
 

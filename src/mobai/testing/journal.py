@@ -51,6 +51,7 @@ def _keeps_events(journal: Journal, make: Callable[[], Journal]) -> Handle:
     _append(journal, one, second, _event(3))
     assert list(journal.read(one)) == [first, second, _event(3)], "events must come back as they were appended"
     assert list(journal.read(one, 2)) == [_event(3)], "read must leave out events up to the one named"
+    assert list(journal.read(one, 1, 1)) == [second], "read must give at most as many events as asked for"
     with journal.lock(one) as log:
         assert list(log.after(1)) == [second, _event(3)], "a lock must see what was appended before"
         log.append(_event(4))

@@ -39,10 +39,10 @@ class Observations:
         self.counts_pending = counts_pending
         self.told = 0
         counts, sums, means, scatter, sd, spread, costs = np.zeros((7, objectives, arms))
-        sd[:] = problem.sd.T
+        means[:], sd[:] = -np.inf, problem.sd.T
         active, asked, answered, pending = np.ones(arms, np.int64), *np.zeros((3, arms), np.int64)
         leaders, stale, undecided = np.zeros((3, objectives), np.int64)
-        undecided[:] = 1
+        stale[:] = undecided[:] = 1
         self.arrays = ObservationArrays(
             objectives=describe_objectives(problem),
             active=active,
@@ -59,9 +59,8 @@ class Observations:
             costs=costs,
             stale=stale,
             undecided=undecided,
-            unobserved=np.zeros(1, np.int64),
+            unobserved=np.full(1, arms * objectives),
         )
-        cost_kernels.renew(self.arrays)
 
     @classmethod
     def of_statistics(

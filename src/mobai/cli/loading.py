@@ -1,0 +1,29 @@
+"""How commands that are over after a call or two take an experiment up: without compiling, where that is quicker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mobai.kernels import interpret
+from mobai.live.journal import Journal
+from mobai.live.storage import open_journal
+
+if TYPE_CHECKING:
+    from mobai.live.experiment import Experiment
+
+# Loading compiled kernels takes about a second, compiling them ten. As plain Python, a choice of the other rules takes
+# milliseconds at (K, M) = (20, 10), and a report half of one.
+_SLOW_IN_PYTHON = ("frank-wolfe", "d-tracking")
+_MOST_REPORTS = 2000
+
+
+def load_experiment(storage: str | Journal, name: str, *, reports: int = 0) -> Experiment:
+    """Take an experiment up to report on so many assignments, or for something else that is soon over."""
+    journal = open_journal(storage)
+    first = journal.read(journal.find(name), most=1)[0]
+    if reports <= _MOST_REPORTS and not str(first.body.get("rule")).startswith(_SLOW_IN_PYTHON):
+        interpret()
+    # Only now: importing it imports the kernels, one way or the other.
+    from mobai.live.experiment import Experiment
+
+    return Experiment.load(journal, name)
