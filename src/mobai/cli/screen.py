@@ -75,8 +75,14 @@ def intervals_table(verdict: Verdict, intervals: Intervals, most: int = 12) -> T
             cells.append(Text(text, style="green" if verdict.recommended[m] == i else ""))
         table.add_row(arm, *cells)
     table.caption = f"where the true means lie: all of them, at all times, with probability {1 - verdict.delta:.6g}"
+    if not intervals.fitted:
+        table.caption += f" (proven for the intervals alone, apart from the decisions of {_rule(verdict)})"
     table.caption_justify = "left"
     return table
+
+
+def _rule(verdict: Verdict) -> str:
+    return "another certified rule" if verdict.certified else "a rule that is not certified"
 
 
 def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any]]:
@@ -140,8 +146,9 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
             "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
             "evidence": float(verdict.evidence[m]),
             "threshold": float(verdict.threshold[m]),
-            "log_inv_delta_reached": float(verdict.reached[m]),
-            "smallest_delta": float(verdict.smallest_deltas[m]),
+            # A probability is given only where it is proven.
+            "log_inv_delta_reached": float(verdict.reached[m]) if verdict.certified else None,
+            "smallest_delta": float(verdict.smallest_deltas[m]) if verdict.certified else None,
         }
         for m, objective in enumerate(verdict.problem.objectives)
     ]
