@@ -18,8 +18,8 @@ def test_conformance(make_journal: Callable[[], Journal]) -> None:
 
 
 class Forgetful(MemoryJournal):
-    def read(self, handle: Handle, after: int = 0) -> Sequence[Event]:
-        return super().read(handle, after)[:2]
+    def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
+        return super().read(handle, after, most)[:2]
 
 
 class Careless(MemoryJournal):

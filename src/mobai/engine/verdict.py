@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -48,7 +48,7 @@ class Verdict:
     threshold: FloatArray
     pulls: int
     certified: bool
-    reaches: Callable[[float], float]
+    reaches: Callable[[float], float] = field(repr=False)
 
     @property
     def delta(self) -> float:
