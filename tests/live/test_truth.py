@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,9 +133,10 @@ def test_a_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()
     before = path.read_bytes()
-    for use in (lambda: new(path), lambda: Experiment.load(path, "x")):
-        with pytest.raises(StorageError, match="is a database of something else"):
-            use()
+    with pytest.raises(StorageError, match="is a database of something else"):
+        new(path)
+    with pytest.raises(StorageError, match="is a database of something else"):
+        Experiment.load(path, "x")
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["theirs.db"]
 
@@ -169,8 +169,8 @@ def test_silent_by_default(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_retired_arm_with_no_reserve_still_decides() -> None:
-    test = new(reserve=0, delta=0.2)
-    run(test, 60)
+    test = new(reserve=0, delta=0.2, rule="uniform")
+    run(test, 150)
     test.retire_arm("A")
     for _ in range(600):
         run(test, 1)
@@ -220,7 +220,7 @@ def test_partial_answers_in_any_order_are_counted_once() -> None:
     for order in itertools.permutations(range(4)):
         test = new()
         one, two = test.ask(2)
-        parts = [
+        parts: list[tuple[mobai.Assignment, dict[str, float | None]]] = [
             (one, {"click": 1}),
             (one, {"latency": 80.0}),
             (two, {"click": 0, "latency": 70.0}),
@@ -229,9 +229,6 @@ def test_partial_answers_in_any_order_are_counted_once() -> None:
         for n in order:
             test.tell(*parts[n])
         status = test.status()
-        assert (status.pulls.tolist(), status.answered.tolist(), status.pending) == (
-            [[1, 1]] * 2 + [[0, 0]],
-            [1, 1, 0],
-            0,
-        )
-        assert math.isclose(status.means[0, 1], 80.0)
+        assert status.pulls.tolist() == [[1, 1], [1, 1], [0, 0]]
+        assert (status.answered.tolist(), status.pending) == ([1, 1, 0], 0)
+        assert status.means[0, 1] == 80.0
