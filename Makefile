@@ -4,6 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# The tests that run a second time with the kernels as plain Python, so that these count in the coverage.
+PLAIN  := tests/kernels/test_dense.py tests/kernels/test_plain.py tests/engine tests/theory -k "not sizes and not random and not agrees and not hold"
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench docs clean
 
@@ -14,8 +17,9 @@ demo: $(VENV)/core.stamp  ## find the best advert for every metric, live in the 
 	@$(BIN)/mobai demo
 
 test: $(VENV)/test.stamp  ## run every test and doctest, and print the coverage
-	@$(BIN)/python -c "import mobai; mobai.compile_kernels()"  # under coverage compiling takes several times as long
-	$(BIN)/python -m pytest --cov --cov-report=term
+	@$(BIN)/mobai warm  # under coverage compiling takes several times as long
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) --cov --cov-report=
+	$(BIN)/python -m pytest --cov --cov-append --cov-report=term
 
 lint: $(VENV)/lint.stamp  ## style, strict types, layers
 	$(BIN)/ruff check .

@@ -1,19 +1,24 @@
-"""Durable ask and tell beside Optuna's storages, young and old, and whether a long journal makes them slower."""
+"""Durable ask and tell: beside Optuna's storages, with many arms, with long journals, and from the command line."""
 
 from __future__ import annotations
 
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from mobai import Experiment
 
 ARMS = ["a", "b", "c", "d"]
-OBJECTIVES = ["clicks", "cost:min"]
+OBJECTIVES = ["clicks:gaussian=1", "cost:min:gaussian=1"]
 # Rounds that have gone before: in the first hundred, SQLite's log still grows.
 AGES = (1, 500, 2_000, 10_000)
 
@@ -150,10 +155,107 @@ def batches(folder: Path) -> None:
     print(f"a batch of 1,000 rewards in one transaction: {statistics.median(times):.0f} ms")
 
 
+SIZES = ((3, 2), (100, 5), (1000, 5))
+
+
+def unknown(folder: Path, arms: int, objectives: int) -> Experiment:
+    """Begin an experiment of this size, all noise unknown, in which every arm has been told twice."""
+    names = [f"metric {m}" for m in range(objectives)]
+    test = Experiment.create(
+        f"sqlite:///{folder / f'{arms}x{objectives}.db'}",
+        "x",
+        [f"arm {i}" for i in range(arms)],
+        [f"{name}:unknown-variance" for name in names],
+    )
+    for _ in range(2):
+        test.tell_all([(one, drawn(names)) for one in test.ask(arms)])
+    return test
+
+
+_RNG = np.random.default_rng(1)
+
+
+def drawn(names: Sequence[str]) -> dict[str, float]:
+    """Draw a reward for every metric."""
+    return dict(zip(names, _RNG.normal(size=len(names)).tolist(), strict=True))
+
+
+def many_arms(folder: Path, rounds: int) -> None:
+    """Ask and tell at several sizes, in turns; then a batch of 3,000 rewards and the status at each."""
+    tests = {size: unknown(folder, *size) for size in SIZES}
+
+    def round_of(test: Experiment) -> Callable[[], None]:
+        def action() -> None:
+            (assignment,) = test.ask()
+            test.tell(assignment, drawn(test.problem.objective_names))
+
+        return action
+
+    actions = {f"{arms} arms, {objectives} metrics": round_of(tests[arms, objectives]) for arms, objectives in SIZES}
+    in_turns(actions, 3)
+    medians = in_turns(actions, rounds)
+    print("unknown variances, SQLite, median ms of ask + tell; a batch of 3,000 rewards; status")
+    for (name, middle), test in zip(medians.items(), tests.values(), strict=True):
+        reports = [(one, drawn(test.problem.objective_names)) for one in test.ask(3000)]
+        start = time.perf_counter()
+        test.tell_all(reports)
+        batch, times = time.perf_counter() - start, []
+        for _ in range(9):
+            start = time.perf_counter()
+            test.status()
+            times.append(1000 * (time.perf_counter() - start))
+        ratio = middle / next(iter(medians.values()))
+        print(
+            f"  {name:24} {middle:6.2f} ({ratio:.2f} times the first), batch {batch:.3f} s, "
+            f"status {statistics.median(times):.1f} ms"
+        )
+
+
+def one_shot_commands(folder: Path, repeats: int = 7) -> None:
+    """Compare commands with importing what they cannot do without, in turns, with an empty cache of kernels."""
+    arms = [word for i in range(20) for word in ("--arm", f"arm{i}")]
+    families = ("unknown-variance", "bernoulli", "bounded=1..5", "gaussian=2")
+    metrics = [word for m in range(10) for word in ("--objective", f"m{m}:{families[m % 4]}")]
+    storage = ["--storage", f"sqlite:///{folder / 'cli.db'}"]
+    run = [sys.executable, "-c", "from mobai.cli import main; main()"]
+    imports = [sys.executable, "-c", "import numpy, sqlalchemy"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+
+    def seconds(command: list[str]) -> float:
+        start = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+        return time.perf_counter() - start
+
+    times: dict[str, list[float]] = {name: [] for name in ("imports", "create", "ask", "tell", "status")}
+    for n in range(repeats):
+        times["imports"].append(seconds(imports))
+        times["create"].append(seconds([*run, "create", f"x{n}", *arms, *metrics, *storage]))
+        if n == 0:
+            _fill(f"sqlite:///{folder / 'cli.db'}")
+        times["ask"].append(seconds([*run, "ask", "x0", *storage]))
+        values = [f"m{m}={(2.5, 1, 4, 0.5)[m % 4]}" for m in range(10)]
+        times["tell"].append(seconds([*run, "tell", "x0", str(301 + n), *values, *storage]))
+        times["status"].append(seconds([*run, "status", "x0", *storage]))
+    base = statistics.median(times.pop("imports"))
+    cells = [f"{name} {statistics.median(values) / base:.2f}" for name, values in times.items()]
+    print(f"commands at 20 arms, 10 metrics, times importing numpy and sqlalchemy ({base:.2f} s): {', '.join(cells)}")
+
+
+def _fill(storage: str) -> None:
+    """Bring the experiment of the commands past its opening."""
+    test, rng = Experiment.load(storage, "x0"), np.random.default_rng(0)
+    for _ in range(150):
+        for one in test.ask(2):
+            values = (rng.normal(3), float(rng.random() < 0.5), rng.uniform(1, 5), rng.normal(0, 2))
+            test.tell(one, {f"m{m}": float(values[m % 4]) for m in range(10)})
+
+
 def main(rounds: int = 30) -> None:
     """Print all of it."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
         folder = Path(name)
+        many_arms(folder, rounds)
+        one_shot_commands(folder)
         beside_optuna(folder, rounds)
         batches(folder)
         long_journals(folder, rounds)

@@ -24,8 +24,8 @@ from mobai.lab.environment import Environment
 from mobai.lab.seeds import stream
 from mobai.paper.instances import snw, synthetic
 from mobai.problem import FloatArray
-from mobai.theory.observations import Observations
 from mobai.theory.highs import derivatives
+from mobai.theory.observations import Observations
 from mobai.theory.pairs import floor_mass
 from mobai.theory.surrogate import Plan, surrogate_fallbacks
 
@@ -55,7 +55,7 @@ def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[
     for t in range(instance.shape[0] + steps):
         arm = t
         if t >= instance.shape[0]:
-            weights = (observations.asked + memory[0]) / t
+            weights = (observations.asked + memory.weights) / t
             if t == instance.shape[0] or (t + 1) & t == 0:
                 means = observations.means
                 plan = Plan(means.max(axis=0) - means, instance.sd, means.argmax(axis=0), floor_mass(rule.eta))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mobai import GLR, Instance
+from mobai.kernels import interpreted
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.rules.catalogue import SAMPLING, sampling_rule
 from mobai.theory.lower_bound import lower_bound
@@ -49,15 +50,10 @@ def outcomes() -> list[object]:
 
 
 def test_plain_python_chooses_and_decides_alike() -> None:
+    """This process and one of the other kind."""
     script = "import json; from tests.kernels.test_plain import outcomes; print(json.dumps(outcomes()))"
-    there = {}
-    for switch in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": switch}
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
-        )
-        there[switch] = json.loads(done.stdout)
-    assert there["0"] == there["1"]
+    other = in_process(script, "0" if interpreted() else "1")
+    assert json.loads(other.stdout) == outcomes()
 
 
 ONE_SHOT = """
