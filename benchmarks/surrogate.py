@@ -50,7 +50,7 @@ CASES = {
 def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[Plan, FloatArray]]:
     """Run MO-BAI as in the paper (eta = 0.1, plan refreshed at powers of two) and give each step's program."""
     rule, observations = MOBAI(), Observations(instance.problem)
-    memory: tuple[Any, ...] = rule.init(instance.problem)
+    memory = rule.init(instance.problem)
     world, rng = Environment(instance, seed), stream(seed, "rule")
     for t in range(instance.shape[0] + steps):
         arm = t
