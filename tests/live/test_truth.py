@@ -232,3 +232,88 @@ def test_partial_answers_in_any_order_are_counted_once() -> None:
         assert status.pulls.tolist() == [[1, 1], [1, 1], [0, 0]]
         assert (status.answered.tolist(), status.pending) == ([1, 1, 0], 0)
         assert status.means[0, 1] == 80.0
+
+
+def test_snapshots_agree_about_metrics_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arm that reports one metric and not the other, before and after a snapshot."""
+    monkeypatch.setattr(mobai.live.ledger, "_LEAST_EVENTS_BETWEEN_SNAPSHOTS", 20)
+    journal = MemoryJournal()
+    test = Experiment.create(journal, "test", ARMS, ["A:bernoulli", "B:bernoulli"], rule="uniform")
+    for _ in range(120):
+        (one,) = test.ask()
+        metrics: dict[str, float | None] = {"A": 0} if one.arm == "C" else {"A": 0, "B": float(one.arm == "B")}
+        test.tell(one, metrics)
+        assert test.verdict().decisions[1] is None
+    assert facts(Experiment.load(journal, "test")) == facts(test)
+
+
+def test_paths_are_paths(tmp_path: Path) -> None:
+    for name in ("what?.db", "pct%41.db", "a b#c.db"):
+        new(tmp_path / name)
+        assert (tmp_path / name).is_file()
+        assert mobai.experiment_names(tmp_path / name) == ["test"]
+    assert len([path for path in tmp_path.iterdir() if path.suffix == ".db"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("storage", "message"),
+    [
+        ("sqlite:///file:{folder}/typo.db?uri=true", "there is nothing at"),
+        ("postgresql://127.0.0.1:abc/x", "is no address such as"),
+        ("mysql://host/x", "storage must be sqlite:///FILE, postgresql://... or memory:"),
+        (None, "storage must be an address, a path or a journal, not None"),
+    ],
+)
+def test_addresses_that_lead_nowhere(storage: Any, message: str, tmp_path: Path) -> None:
+    address = storage.format(folder=tmp_path) if storage else storage
+    with pytest.raises(InputError, match=message):
+        Experiment.load(address, "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("body", [{}, [], {"arms": []}, {"rule": "no such"}])
+def test_a_damaged_beginning(body: Any) -> None:
+    journal = MemoryJournal()
+    new(journal)
+    events = journal._events["test"]
+    events[0] = events[0]._replace(body=body)
+    with pytest.raises(StorageError, match=r"event 1 \(created\) is damaged"):
+        Experiment.load(journal, "test")
+    events.clear()
+    with pytest.raises(StorageError, match="the journal is empty"):
+        Experiment.load(journal, "test")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"model": "normal"}, "must say known_noise = True"),
+        ({"model": "student", "known_noise": True}, "must leave known_noise False"),
+        ({"model": "unit", "range": (1.0, 0.0)}, "must be two numbers, low < high"),
+    ],
+)
+def test_a_family_that_contradicts_itself(attributes: dict[str, Any], message: str) -> None:
+    odd = type("Odd", (mobai.problem.Family,), {"word": "odd", **attributes})
+    with pytest.raises(InputError, match=message):
+        mobai.Objective("x", "max", odd())
+
+
+def test_a_stated_sd_has_the_same_limits_as_any() -> None:
+    with pytest.raises(InputError, match="objective 'x': sd must be positive, between 1e-50 and 1e"):
+        mobai.Problem(2, ["x:gaussian=1e-200"])
+
+
+def test_reports_in_a_json_array(tmp_path: Path) -> None:
+    storage = ["--storage", f"sqlite:///{tmp_path / 'a.db'}"]
+    new(tmp_path / "a.db").ask(2)
+    file = tmp_path / "reports.json"
+    file.write_text('[{"id": 1, "click": 1}, {"id": 2, "click": 0}]')
+    result = CliRunner().invoke(group, ["tell", "test", "--file", str(file), *storage])
+    assert result.exit_code == 0
+    assert Experiment.load(tmp_path / "a.db", "test").status().pending == 0
+    for text in ("[]", "", "id,click\n"):
+        file.write_text(text)
+        result = CliRunner().invoke(group, ["tell", "test", "--file", str(file), *storage])
+        assert str(result.exception) == "file: has no reports"
+    result = CliRunner().invoke(group, ["tell", "test", "1", "click=1", "click=0", *storage])
+    assert str(result.exception) == "click is given twice"

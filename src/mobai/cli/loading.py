@@ -20,8 +20,8 @@ _MOST_REPORTS = 2000
 def load_experiment(storage: str | Journal, name: str, *, reports: int = 0) -> Experiment:
     """Take an experiment up to report on so many assignments, or for something else that is soon over."""
     journal = open_journal(storage)
-    first = journal.read(journal.find(name), most=1)[0]
-    if reports <= _MOST_REPORTS and not str(first.body.get("rule")).startswith(_SLOW_IN_PYTHON):
+    rules = [str(first.body) for first in journal.read(journal.find(name), most=1)]
+    if reports <= _MOST_REPORTS and not any(slow in rule for rule in rules for slow in _SLOW_IN_PYTHON):
         interpret()
     # Only now: importing it imports the kernels, one way or the other.
     from mobai.live.experiment import Experiment

@@ -52,6 +52,8 @@ def _metrics(words: tuple[str, ...]) -> dict[str, float | None]:
         name, equals, value = word.rpartition("=")
         if not equals:
             raise InputError(f"metrics are written METRIC=VALUE, not {word!r}")
+        if name in metrics:
+            raise InputError(f"{name} is given twice")
         metrics[name] = _number(name, value)
     if not metrics:
         raise InputError("at least one METRIC=VALUE is needed")
@@ -71,12 +73,16 @@ def _from_file(file: TextIO) -> Iterator[tuple[int, dict[str, float | None]]]:
     """Read JSON lines, or CSV; cells left empty are missing."""
     try:
         text = file.read()
-        if text.lstrip().startswith("{"):
-            rows: list[Any] = [json.loads(line) for line in text.splitlines() if line.strip()]
+        if text.lstrip().startswith("["):
+            rows: list[Any] = json.loads(text)
+        elif text.lstrip().startswith("{"):
+            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
         else:
             rows = list(csv.DictReader(io.StringIO(text)))
     except (ValueError, RecursionError, csv.Error) as error:
         raise InputError(f"file: is neither CSV nor JSON lines in UTF-8 ({error})") from None
+    if not rows:
+        raise InputError("file: has no reports")
     for place, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or "id" not in row:
             raise InputError(f"file: report {place} has no id")

@@ -71,6 +71,8 @@ class Engine:
         focus: float | None = None,
         log_inv_delta: float | None = None,
     ) -> None:
+        if focus is not None:
+            stopping.level(problem, focus)
         self.problem, self.rule, self.stopping = problem, rule, stopping
         self.observations = Observations(problem)
         self.past: list[tuple[str, Decision]] = []
@@ -99,7 +101,10 @@ class Engine:
 
     def choose(self, rng: np.random.Generator) -> int:
         """Return the arm that the sampling rule would ask for next; only its memory changes."""
-        arm, self._memory = self.rule.choose(self._sampled, self._memory, self.sampling, rng)
+        chosen = self.rule.choose(self._sampled, self._memory, self.sampling, rng)
+        if not isinstance(chosen, tuple) or len(chosen) != 2:
+            raise InputError(f"rule: choose of {self.rule.name} must return an arm and the new memory, not {chosen!r}")
+        arm, self._memory = chosen
         if not isinstance(arm, int | np.integer) or not 0 <= arm < len(self._arms):
             raise InputError(f"rule: {self.rule.name} chose {arm!r}, which is none of its {len(self._arms)} arms")
         return self._arms[arm]
@@ -130,6 +135,8 @@ class Engine:
 
     def tell_all(self, told: Sequence[Told], at: float | None = None) -> None:
         """Take in the rewards of several pulls as one moment: the evidence is looked at once, after the last."""
+        if not told:
+            return
         rewards = np.array([one.rewards for one in told], np.float64) * self.problem.signs
         first = [one.first for one in told]
         self.observations.tell_all([one.arm for one in told], rewards, first)

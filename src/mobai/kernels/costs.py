@@ -102,7 +102,8 @@ def renew_arm(obs: ObservationArrays, m: int, arm: int) -> None:
     best = leader_after(obs, m, arm)
     if arm == best or best != obs.leaders[m]:
         obs.leaders[m], obs.stale[m] = best, 1
-    elif not obs.stale[m]:
+    elif not obs.stale[m] and obs.counts[m, arm] > 0.0:
+        # Without a reward the cost stays zero: nothing tells the two apart.
         renew_pair(obs, m, best, arm)
 
 

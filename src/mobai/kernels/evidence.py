@@ -144,7 +144,7 @@ def weakest_pair(
     for turn in range(last - first):
         m = first + moved_to_front(turn, objective)
         b = obs.leaders[m]
-        if obs.stale[m] and rival != b and obs.counts[m, rival] > 0.0:
+        if obs.stale[m] and rival != b and obs.counts[m, rival] > 0.0 and obs.counts[m, b] > 0.0:
             renew_pair(obs, m, b, rival)
         elif obs.stale[m]:
             renew_row(obs, m)

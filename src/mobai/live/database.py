@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
@@ -26,7 +27,7 @@ _SECONDS_TO_WAIT = 60.0
 class Database:
     """A database that SQLAlchemy can reach; a file is made only with ``create``."""
 
-    def __init__(self, url: str, *, create: bool) -> None:
+    def __init__(self, url: str | sa.URL, *, create: bool) -> None:
         self.engine = _engine(url, create)
         self.sqlite = self.engine.dialect.name == "sqlite"
         self.errors = _Errors(self.engine)
@@ -117,21 +118,25 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_close_all)
 
 
-def _engine(url: str, create: bool) -> sa.Engine:
+def _engine(url: str | sa.URL, create: bool) -> sa.Engine:
     try:
         parsed = sa.make_url(url)
-    except SQLAlchemyError:
+    except (SQLAlchemyError, ValueError):
         raise InputError(f"storage: {url!r} is no address such as sqlite:///ads.db or postgresql://host/name") from None
     if parsed.get_backend_name() == "postgresql":
         return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
         raise InputError(f"storage must be sqlite:///FILE, postgresql://... or memory:, not {url!r}")
-    if not parsed.database.startswith("file:"):
-        _check_file(Path(parsed.database), create)
-    engine = sa.create_engine(parsed, connect_args={"timeout": _SECONDS_TO_WAIT})
+    _check_file(_path_of(parsed.database), create)
+    engine = sa.create_engine(parsed.set(drivername="sqlite"), connect_args={"timeout": _SECONDS_TO_WAIT})
     sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _path_of(database: str) -> Path:
+    """Return the path of a database of SQLite, which may be written as a URI."""
+    return Path(unquote(database.removeprefix("file:").partition("?")[0]) if database[:5] == "file:" else database)
 
 
 def _check_file(path: Path, create: bool) -> None:

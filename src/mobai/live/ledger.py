@@ -82,7 +82,10 @@ class Ledger:
 
     def fold(self, *, compare: bool = False) -> State:
         """Return the state folded from the whole journal, with ``compare`` making every choice anew."""
-        first, *rest = self.history()
+        events = self.history()
+        if not events:
+            raise StorageError(f"{self.handle.name}: the journal is empty; it must begin with 'created'")
+        first, *rest = events
         state = State(first, compare=compare)
         state.apply_all(rest)
         return state

@@ -99,7 +99,8 @@ def new_settings(
         if Objective.parse(str(objective)) != objective:
             raise InputError(f"objectives: the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
-    return Settings(problem, x, sampling, seed, bool(focus), expire_after, float(reserve))
+    patience = None if expire_after is None else float(expire_after)
+    return Settings(problem, x, sampling, seed, bool(focus), patience, float(reserve))
 
 
 def to_body(settings: Settings) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 class SqlJournal:
     """Experiments in a database that SQLAlchemy can reach; without ``create`` it must be there."""
 
-    def __init__(self, url: str, *, create: bool = True) -> None:
+    def __init__(self, url: str | sa.URL, *, create: bool = True) -> None:
         self._database = Database(url, create=create)
         self._text = _Text(self._database.engine.dialect.name)
         with self._database.errors:

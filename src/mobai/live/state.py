@@ -40,7 +40,10 @@ class State:
     def __init__(self, first: Event, *, compare: bool = False) -> None:
         if first.kind != "created" or first.seq != 1:
             raise StorageError(f"the journal begins with {first.kind!r}, not with 'created'")
-        self.settings: Settings = from_body(first.body)
+        try:
+            self.settings: Settings = from_body(first.body)
+        except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
+            raise StorageError(f"event 1 (created) is damaged: {error}") from error
         self.created_at = first.at
         self.closed_at: float | None = None
         self.seq = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mobai.errors import InputError
 from mobai.live.journal import Journal, MemoryJournal
 
 _MEMORY = MemoryJournal()
@@ -14,15 +15,18 @@ def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Jour
 
     A storage that is not there is made only with ``create``.
     """
-    if isinstance(storage, Path):
-        storage = f"sqlite:///{storage}"
-    if not isinstance(storage, str):
-        return storage
     if storage == "memory:":
         return _MEMORY
+    if not isinstance(storage, str | Path):
+        if not hasattr(storage, "find"):
+            raise InputError(f"storage must be an address, a path or a journal, not {storage!r}")
+        return storage
+    from sqlalchemy import URL
+
     from mobai.live.sql import SqlJournal
 
-    return SqlJournal(storage, create=create)
+    address = URL.create("sqlite", database=str(storage)) if isinstance(storage, Path) else storage
+    return SqlJournal(address, create=create)
 
 
 def delete(storage: str | Path | Journal, name: str) -> None:

@@ -262,6 +262,14 @@ def check_family(family: object, name: str) -> None:
             f"objective {name!r}: the family {family.word!r} lacks a model, one of {', '.join(MODELS)}, "
             "to weigh its evidence with"
         )
+    if (family.model == "normal") != family.known_noise:
+        fact = "must say known_noise = True" if family.model == "normal" else "must leave known_noise False"
+        raise InputError(f"objective {name!r}: the family {family.word!r} {fact}, having the model {family.model!r}")
+    values = [getattr(family, field.name) for field in fields(family)]
+    if not all(value is None or is_number(value) for value in values):
+        raise InputError(f"objective {name!r}: the fields of the family {family.word!r} must be numbers, or None")
     low, high = family.range
+    if not low < high:
+        raise InputError(f"objective {name!r}: the range of the family {family.word!r} must be two numbers, low < high")
     if family.model == "unit" and not high - low < math.inf:
         raise InputError(f"objective {name!r}: the family {family.word!r} lacks a finite range, which 'unit' needs")

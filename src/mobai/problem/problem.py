@@ -234,6 +234,11 @@ def _known_noise(sd: npt.ArrayLike | None, shape: tuple[int, int], objectives: t
             column[:] = 1.0
         elif stated is None:
             numbers(column, f"sd of objective {objective.name!r}")
+        elif not _SD_RANGE[0] <= stated <= _SD_RANGE[1]:
+            raise InputError(
+                f"objective {objective.name!r}: sd must be positive, between {_SD_RANGE[0]:g} and {_SD_RANGE[1]:g}, "
+                f"not {stated!r}"
+            )
         elif not (np.isnan(column) | np.isclose(column, stated, rtol=1e-12, atol=0)).all():
             raise InputError(f"sd: objective {objective.name!r} states {stated:g} itself; leave its sd out")
         else:

@@ -8,6 +8,8 @@ from typing import TypeGuard
 
 from mobai.errors import InputError
 
+_LARGEST = 1e100
+
 
 def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | None = None) -> float:
     """Give log(1/delta) from whichever of the two was stated.
@@ -26,8 +28,8 @@ def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | Non
         if not _is_real(delta) or not 0 < delta < 1:
             raise InputError(f"delta must be a number between 0 and 1, both excluded, not {delta!r}")
         return -math.log(delta)
-    if not _is_real(log_inv_delta) or not 0 < log_inv_delta < math.inf:
-        raise InputError(f"log_inv_delta must be a positive finite number, not {log_inv_delta!r}")
+    if not _is_real(log_inv_delta) or not 0 < log_inv_delta <= _LARGEST:
+        raise InputError(f"log_inv_delta must be a positive finite number, at most {_LARGEST:g}, not {log_inv_delta!r}")
     return float(log_inv_delta)
 
 

@@ -70,8 +70,7 @@ class Elimination:
 
     def start(self, problem: Problem, log_inv_delta: float | None = None) -> EliminationMonitor:
         """Begin to follow an experiment."""
-        if log_inv_delta is not None:
-            self.level(problem, log_inv_delta)
+        self.level(problem, resolve_log_inv_delta(self.delta) if log_inv_delta is None else log_inv_delta)
         return EliminationMonitor(self, problem)
 
 

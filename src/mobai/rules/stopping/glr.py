@@ -17,6 +17,8 @@ from mobai.rules.stopping.roster import Roster
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_level
 
+_LEAST_RESERVE = 1e-6
+
 
 @dataclass(frozen=True)
 class GLR:
@@ -48,8 +50,8 @@ class GLR:
     def __post_init__(self) -> None:
         """Check the parameters."""
         find_threshold(self.threshold)
-        if not is_number(self.reserve) or not 0 <= self.reserve <= 0.5:
-            raise InputError(f"reserve must be a number from 0 to 0.5, not {self.reserve!r}")
+        if not is_number(self.reserve) or not (self.reserve == 0 or _LEAST_RESERVE <= self.reserve <= 0.5):
+            raise InputError(f"reserve must be a number from {_LEAST_RESERVE:g} to 0.5, or 0, not {self.reserve!r}")
         if self.reserve > 0 and not self.fits_intervals:
             raise InputError("reserve: only the threshold 'mixture', not all at once, has one")
 
