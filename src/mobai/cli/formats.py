@@ -1,4 +1,4 @@
-"""Rows as a table, JSON or CSV, on standard output."""
+"""TrialRecord as a table, JSON or CSV, on standard output."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def record(obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truth
     """Take in the rewards of several pulls, NaN where one is missing; in place.
 
     ``first`` marks rewards that are the first ones of their pull. With ``are_pending`` such a pull was pending until
-    now. Rows of arms below 0 are left out.
+    now. TrialRecord of arms below 0 are left out.
     """
     for n in range(len(arms)):
         arm = arms[n]

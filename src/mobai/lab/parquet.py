@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.lab.results import Results, Rows, need
+from mobai.lab.results import Results, TrialRecord, need
 
 
 def write(results: Results, path: Path) -> None:
@@ -71,7 +71,7 @@ def _widths(config: dict[str, Any]) -> dict[str, int]:
     return {"decided": objectives, "answers": objectives, "arm_pulls": arms}
 
 
-def _rows(config: dict[str, Any], table: Any) -> Iterator[Rows]:
+def _rows(config: dict[str, Any], table: Any) -> Iterator[TrialRecord]:
     """Cut the columns of a file into trials again."""
     names, numbers, lengths = (table.column(name).to_pylist() for name in ("rule", "trial", "length"))
     flat = {name: table.column(name).to_numpy() for name in ("pulls", "stopped", "correct")}
@@ -85,5 +85,5 @@ def _rows(config: dict[str, Any], table: Any) -> Iterator[Rows]:
         cut = slice(start, start + stoppings * deltas)
         tables = {name: column[cut].reshape(stoppings, deltas) for name, column in flat.items()}
         cubes = {name: column[cut].reshape(stoppings, deltas, -1) for name, column in lists.items()}
-        yield Rows(names[start], numbers[start], lengths[start], **tables, **cubes)
+        yield TrialRecord(names[start], numbers[start], lengths[start], **tables, **cubes)
         start = cut.stop

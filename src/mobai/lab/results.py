@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Flags = npt.NDArray[np.bool_]
 
 
-class Rows(NamedTuple):
+class TrialRecord(NamedTuple):
     """One trial of one sampling rule, read by S stopping rules at D deltas.
 
     Shapes: pulls, stopped and correct (S, D); decided and answers (S, D, M), -1 where undecided; arm_pulls (S, D, K).
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
     arm_pulls: IntArray
 
     @classmethod
-    def read(cls, instance: Instance, rule: str, trial: int, trajectory: Trajectory) -> Rows:
+    def read(cls, instance: Instance, rule: str, trial: int, trajectory: Trajectory) -> TrialRecord:
         """Read a trajectory; where nothing was decided the leaders at its end stand in for answers."""
         decided, answers = trajectory.decided.transpose(0, 2, 1), trajectory.answers.transpose(0, 2, 1)
         stopped: Flags = np.asarray((decided >= 0).all(axis=2))
@@ -76,7 +76,7 @@ class Results:
     """
 
     config: dict[str, Any]
-    trials: tuple[Rows, ...]
+    trials: tuple[TrialRecord, ...]
     ending: str | None = field(default=None)
 
     @cached_property
@@ -108,7 +108,7 @@ class Results:
         """Whether no trial is missing."""
         return not self.missing
 
-    def merged(self, fresh: Sequence[Rows], ending: str | None = None) -> Results:
+    def merged(self, fresh: Sequence[TrialRecord], ending: str | None = None) -> Results:
         """Add finished trials."""
         order = {rule: n for n, rule in enumerate(self.config["policies"])}
         trials = sorted((*self.trials, *fresh), key=lambda rows: (order[rows.rule], rows.trial))

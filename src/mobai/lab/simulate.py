@@ -20,7 +20,7 @@ from mobai.lab.arguments import (
     group_policies,
     whole_number,
 )
-from mobai.lab.results import Results, Rows
+from mobai.lab.results import Results, TrialRecord
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
 
@@ -137,7 +137,7 @@ def _run(
     watch: Callable[[Progress], None] | None,
 ) -> Results:
     """Collect trials as they come; an interruption keeps those there are."""
-    fresh: list[Rows] = []
+    fresh: list[TrialRecord] = []
     total = results.trials_wanted
     ending, pulls, done, saved = None, 0, total - len(tasks), time.monotonic()
     try:
@@ -163,7 +163,7 @@ def _run(
 
 def _parallel(
     instance: Instance, config: dict[str, Any], tasks: Sequence[Task], levels: Sequence[float], n_jobs: int | None
-) -> Generator[Rows, None, None]:
+) -> Generator[TrialRecord, None, None]:
     """Run the tasks, in any order."""
     from joblib import Parallel, delayed, effective_n_jobs
 
@@ -183,9 +183,9 @@ def _parallel(
             finished.close()
 
 
-def run_task(spec: str, setting: TrialSpec) -> Rows:
+def run_task(spec: str, setting: TrialSpec) -> TrialRecord:
     """Run one trial of one sampling rule; gives its rows for every stopping rule and delta."""
-    return Rows.read(setting.instance, spec, setting.trial, run_trajectory(setting))
+    return TrialRecord.read(setting.instance, spec, setting.trial, run_trajectory(setting))
 
 
 def _worker_died(error: Exception) -> bool:
