@@ -21,7 +21,7 @@ CASES: dict[str, Callable[[], Instance]] = {
 
 
 def seconds(job: Callable[[], object], repeats: int) -> float:
-    """Give the median time of a call, after one that does not count."""
+    """Return the median time of a call, after one that does not count."""
     job()
     times = []
     for _ in range(repeats):

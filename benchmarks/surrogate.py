@@ -98,7 +98,7 @@ def solve_all(
 
 
 def compiled(programs: list[tuple[Plan, FloatArray]]) -> float:
-    """Time the same programs without Python between them; gives the total."""
+    """Time the same programs without Python between them; returns the total."""
     total = 0.0
     plans = {id(plan): plan for plan, _ in programs}
     for key, plan in plans.items():

@@ -64,6 +64,19 @@ class ChangesObservations(Good):
         return super().choose(problem, memory, observations, rng)
 
 
+class ChangesObservationsLater(Good):
+    """Its opening is in its memory, and it behaves until that is over."""
+
+    def choose(
+        self, problem: Problem, memory: Any, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, Any]:
+        turn = int(memory.sum())
+        if turn >= problem.shape[0]:
+            observations.ask(0)
+        arm = turn if turn < problem.shape[0] else 0
+        return arm, memory + np.eye(problem.shape[0])[arm]
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
@@ -71,6 +84,7 @@ class ChangesObservations(Good):
         (Unseeded(), "same arms from the same seed"),
         (ChangesMemory(), "must not change its memory or the observations"),
         (ChangesObservations(), "must not change its memory or the observations"),
+        (ChangesObservationsLater(), "must not change its memory or the observations"),
         ("no rule", "needs name, init and choose"),
     ],
 )

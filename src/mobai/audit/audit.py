@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 def run_cases(
     cases: Sequence[Case], seed: int = 0, n_jobs: int = 1, watch: Callable[[Progress], None] | None = None
 ) -> Iterator[Finding]:
-    """Give the findings one by one; ``watch`` is called after every trial."""
+    """Return the findings one by one; ``watch`` is called after every trial."""
     done, pulls, total = 0, 0, sum(case.trials for case in cases)
     for case in cases:
         outcomes = []

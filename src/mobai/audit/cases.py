@@ -98,7 +98,7 @@ def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np
 
 
 def all_cases(scale: float = 1.0) -> list[Case]:
-    """Give every line of the audit; ``scale`` multiplies the numbers of trials."""
+    """Return every line of the audit; ``scale`` multiplies the numbers of trials."""
     cases = [*_families(), *_thresholds(), *_controls()]
     return [case._replace(trials=max(round(case.trials * scale), 20)) for case in cases]
 

@@ -27,7 +27,7 @@ def tilted(instance: Instance, seed: int, trial: int) -> Instance:
 
 
 def log_likelihood_ratio(instance: Instance, trajectory: Trajectory) -> float:
-    """Give how much likelier the rewards are with random means than with the true ones."""
+    """Return how much likelier the rewards are with random means than with the true ones."""
     counts = trajectory.asked[0, 0][:, None].astype(np.float64)
     seen, true, moved = trajectory.means, instance.means, _moved(instance)
     if _is_coin(instance):

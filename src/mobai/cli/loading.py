@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from mobai.kernels import interpret
+from mobai.cli import screen
+from mobai.kernels import interpret, interpreted
 from mobai.live.journal import Journal
 from mobai.live.storage import open_journal
 
@@ -24,6 +26,7 @@ def load_experiment(storage: str | Journal, name: str, *, reports: int = 0) -> E
     if reports <= _MOST_REPORTS and not any(slow in rule for rule in rules for slow in _SLOW_IN_PYTHON):
         interpret()
     # Only now: importing it imports the kernels, one way or the other.
-    from mobai.live.experiment import Experiment
+    with nullcontext() if interpreted() else screen.working("loading"):
+        from mobai.live.experiment import Experiment
 
-    return Experiment.load(journal, name)
+        return Experiment.load(journal, name)

@@ -18,7 +18,7 @@ from mobai.version import __version__
 _COMMANDS = {
     "demo": "Find the best advert for every metric, live.",
     "plan": "How many samples will it take, and where should they go?",
-    "run": "Simulate one run on an instance.",
+    "run": "Simulate one run on an instance, or measure with a command.",
     "create": "Begin a live experiment.",
     "ask": "Which arm is next?",
     "tell": "Report what was measured.",
@@ -39,7 +39,7 @@ class _LateCommands(click.Group):
     """Import a command's module only when it runs, so that ``mobai --help`` stays light."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Give the names in the order of a first visit."""
+        """Return the names in the order of a first visit."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -94,7 +94,7 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
-    """Give the one line that a user should read, and the exit code."""
+    """Return the one line that a user should read, and the exit code."""
     if isinstance(error, click.exceptions.Abort):
         return "interrupted", 130
     if isinstance(error, click.ClickException):

@@ -81,7 +81,7 @@ def _simulate(
 
 
 def _bound(world: Instance, log_inv_delta: float) -> float | None:
-    """Give the lower bound on samples, or None where there is none: a tie makes it infinite."""
+    """Return the lower bound on samples, or None where there is none: a tie makes it infinite."""
     try:
         return lower_bound(world).samples(log_inv_delta=log_inv_delta)
     except (InputError, ConvergenceError):

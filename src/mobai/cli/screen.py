@@ -86,7 +86,7 @@ def _rule(verdict: Verdict) -> str:
 
 
 def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any]]:
-    """Give intervals as plain data, one record an arm and objective; null where there is no end."""
+    """Return intervals as plain data, one record an arm and objective; null where there is no end."""
     ends = (("lower", intervals.lower), ("upper", intervals.upper))
     return [
         {"arm": arm, "objective": name, **{key: finite(float(table[i, m])) for key, table in ends}}
@@ -137,7 +137,7 @@ class Watch:
 
 
 def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
-    """Give what a verdict says of each objective, as plain data."""
+    """Return what a verdict says of each objective, as plain data."""
     return [
         {
             "objective": objective.name,
@@ -155,7 +155,7 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """Give a verdict as plain data, ready for JSON."""
+    """Return a verdict as plain data, ready for JSON."""
     return {
         "stopped": verdict.stopped,
         "stopped_at": verdict.stopped_at,

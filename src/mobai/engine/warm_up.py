@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 
 import numpy as np
@@ -11,6 +12,8 @@ from mobai.kernels import interpreted
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.stopping import GLR
+
+_log = logging.getLogger(__name__)
 
 
 def warm_up(rule: SamplingRule) -> None:
@@ -22,6 +25,7 @@ def warm_up(rule: SamplingRule) -> None:
 @lru_cache(maxsize=64)
 def _play(rule: SamplingRule) -> None:
     """Run a toy experiment to its first choice after the opening."""
+    _log.info("loading or compiling the kernels of %s", rule.name)
     engine, rng = Engine(Problem(2, 1), rule, GLR(reserve=0.1), log_inv_delta=1.0), np.random.default_rng(0)
     for _ in range(3):
         arm = engine.choose(rng)

@@ -109,7 +109,7 @@ def relative_gap(cone: Cone, point: Point, priced: Vector) -> float:
 
 @fast_kernel
 def price_pairs(own: Vector, lead: Vector, prices: Vector, priced: Vector) -> float:
-    """Add one objective's priced coefficients to its rivals'; gives what belongs to its best arm's."""
+    """Add one objective's priced coefficients to its rivals'; returns what belongs to its best arm's."""
     at_best = 0.0
     for i in range(len(own)):
         priced[i] += prices[i] * own[i]

@@ -14,7 +14,7 @@ from typing import Any
 
 @cache
 def draft_options() -> dict[str, Any]:
-    """Give the options of njit that make drafts, none if this numba cannot."""
+    """Return the options of njit that make drafts, none if this numba cannot."""
     try:
         from numba.core.codegen import JITCodeLibrary
         from numba.core.compiler import Compiler

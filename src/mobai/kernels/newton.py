@@ -108,7 +108,7 @@ def add_stiffness(
     diagonal: Vector,
     coupling: Vector,
 ) -> float:
-    """Add one objective's pairs to Newton's matrix; gives what belongs on its best arm's diagonal."""
+    """Add one objective's pairs to Newton's matrix; returns what belongs on its best arm's diagonal."""
     at_best = 0.0
     for i in range(len(own)):
         by_rival = own[i] * inverse[i] * inverse[i]
@@ -140,7 +140,7 @@ def aim(cone: Cone, point: Point, inverse: Vector, barrier: float, right: Vector
 def add_targets(
     own: Vector, lead: Vector, inverse: Vector, inverse_best: float, slack: Vector, barrier: float, right: Vector
 ) -> float:
-    """Add what prices of barrier/slack would mean to the rivals; gives what they would to the best arm."""
+    """Add what prices of barrier/slack would mean to the rivals; returns what they would to the best arm."""
     at_best = 0.0
     for i in range(len(own)):
         target = barrier / slack[i]

@@ -116,7 +116,7 @@ def price_changes(
     move_best: float,
     change: Vector,
 ) -> float:
-    """Fill in the change of one objective's prices; gives the fastest relative fall."""
+    """Fill in the change of one objective's prices; returns the fastest relative fall."""
     fall = 0.0
     for i in range(len(own)):
         opening = own[i] * inverse[i] * inverse[i] * move[i] + lead[i] * inverse_best * inverse_best * move_best
@@ -128,7 +128,7 @@ def price_changes(
 
 @kernel
 def change_floor_prices(cone: Cone, point: Point, barrier: float, move: Vector, changes: Vector) -> float:
-    """Fill in the change of the floors' prices; gives the fastest relative fall of a price, a slack or a weight."""
+    """Fill in the change of the floors' prices; returns the fastest relative fall of a price, a slack or a weight."""
     prices, slack = point.prices[len(cone.best)], point.slack[len(cone.best)]
     fall, level = 0.0, cone.floor * add_up(move)
     for i in range(len(move)):

@@ -57,7 +57,7 @@ def _policy(one: AnyPolicy) -> Policy:
 def ascending_levels(
     deltas: Iterable[float] | float | None, log_inv_deltas: Iterable[float] | float | None
 ) -> list[float]:
-    """Give the distinct log(1/delta), ascending."""
+    """Return the distinct log(1/delta), ascending."""
     if deltas is not None and log_inv_deltas is not None:
         raise InputError("only one of deltas and log_inv_deltas may be given")
     if log_inv_deltas is None:
@@ -76,7 +76,7 @@ def _several(values: Iterable[float] | float) -> list[Any]:
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """Give a plain int, or say which argument is none."""
+    """Return a plain int, or say which argument is none."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name} must be a whole number, {least} or more, not {value!r}")
     return int(value)
@@ -107,7 +107,7 @@ def check_focus(lines: dict[str, Line], levels: Sequence[float]) -> None:
 def configuration(
     instance: Instance, lines: dict[str, Line], levels: Sequence[float], trials: int, seed: int, max_pulls: int
 ) -> dict[str, Any]:
-    """Give everything that determines the results, as plain data."""
+    """Return everything that determines the results, as plain data."""
     return {
         "mobai": __version__,
         "instance": to_json(instance),

@@ -25,7 +25,7 @@ class Noise:
         self._objectives = instance.shape[1]
 
     def block(self, arm: int, index: int) -> FloatArray:
-        """Give the noise of an arm's pulls from ``64 index`` on. Shape (64, M)."""
+        """Return the noise of an arm's pulls from ``64 index`` on. Shape (64, M)."""
         state = self._bits.state
         # Philox is a function of key and counter: every block has its own stretch of counters.
         state["state"]["counter"][:] = (0, 0, arm, index)
@@ -40,8 +40,12 @@ class Rewards:
     def __init__(self, instance: Instance, seed: int, trial: int) -> None:
         self._instance, self._noise = instance, Noise(instance, seed, trial)
         families = [objective.family for objective in instance.objectives]
-        # Most families add noise to the mean, all objectives at once.
-        self._others = [(m, family) for m, family in enumerate(families) if type(family).draw is not Family.draw]
+        # Where noise is simply added to the mean, all objectives are drawn at once.
+        self._others = [
+            (m, family)
+            for m, family in enumerate(families)
+            if family.model == "unit" or type(family).draw is not Family.draw
+        ]
 
     def block(self, arm: int, index: int) -> FloatArray:
         """Return the rewards of an arm's pulls from ``64 index`` on, in the objectives' own units. Shape (64, M)."""
@@ -61,7 +65,7 @@ class Environment:
         self._blocks: dict[int, FloatArray] = {}
 
     def pull(self, arm: int) -> FloatArray:
-        """Give one reward per objective, in the objectives' own directions and units."""
+        """Return one reward per objective, in the objectives' own directions and units."""
         index, row = divmod(self._pulls[arm], ROWS)
         if row == 0:
             self._blocks[arm] = self._rewards.block(arm, index)

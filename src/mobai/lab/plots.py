@@ -96,7 +96,7 @@ def plot_shares(results: Results, axes: Axes) -> None:
 
 
 def _oracle(results: Results) -> tuple[Any, Any]:
-    """Give the oracle weights (None where arms are tied) and the arms to show, those with most weight first."""
+    """Return the oracle weights (None where arms are tied) and the arms to show, those with most weight first."""
     arms = len(results.instance.arms)
     try:
         weights = lower_bound(results.instance).weights
@@ -108,7 +108,7 @@ def _oracle(results: Results) -> tuple[Any, Any]:
 
 
 def _styles(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
-    """Give a colour to every rule and a dash to every stopping rule."""
+    """Return a colour to every rule and a dash to every stopping rule."""
     policies: dict[str, list[str]] = results.config["policies"]
     stoppings = list(dict.fromkeys(name for names in policies.values() for name in names))
     return {

@@ -126,7 +126,7 @@ class Results:
         return Results({**config, "trials": max(config["trials"], self.config["trials"])}, self.trials)
 
     def summary(self) -> Summary:
-        """Give means, error rates, their intervals and the ratio to the lower bound."""
+        """Return means, error rates, their intervals and the ratio to the lower bound."""
         from mobai.lab.summary import summarise
 
         return summarise(self)
@@ -136,7 +136,7 @@ class Results:
         return sum(rows.pulls.size for rows in self.trials)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Give the rows one by one, as dictionaries."""
+        """Return the rows one by one, as dictionaries."""
         arms, objectives = self.instance.arms, self.instance.problem.objective_names
         for rows in self.trials:
             for s, stopping in enumerate(self.config["policies"][rows.rule]):
@@ -159,7 +159,7 @@ class Results:
                     }
 
     def to_pandas(self) -> pd.DataFrame:
-        """Give a tidy table: a row per rule, stopping rule, trial and delta, with a decision time per objective."""
+        """Return a tidy table: a row per rule, stopping rule, trial and delta, with a decision time per objective."""
         pandas = need("pandas")
         table: pd.DataFrame = pandas.DataFrame(list(self), columns=self._names()).convert_dtypes()
         return table

@@ -8,13 +8,13 @@ import numpy as np
 
 
 def digest(*axes: str | int) -> int:
-    """Give a number below 2^128 for a list of names."""
+    """Return a number below 2^128 for a list of names."""
     name = "\x1f".join(str(axis) for axis in axes)
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "little")
 
 
 def stream(seed: int, *axes: str | int) -> np.random.Generator:
-    """Give the random generator of a place in an experiment, such as ``stream(1, "noise", "trial", 7)``.
+    """Return the random generator of a place in an experiment, such as ``stream(1, "noise", "trial", 7)``.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Places:
         self._start = self._bits.state
 
     def at(self, number: int) -> np.random.Generator:
-        """Give the generator, set to the beginning of a place."""
+        """Return the generator, set to the beginning of a place."""
         # The first word of the counter counts the numbers drawn at a place.
         self._start["state"]["counter"][1] = number
         self._bits.state = self._start

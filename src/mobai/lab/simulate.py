@@ -184,7 +184,7 @@ def _parallel(
 
 
 def run_task(spec: str, setting: TrialSpec) -> TrialRecord:
-    """Run one trial of one sampling rule; gives its rows for every stopping rule and delta."""
+    """Run one trial of one sampling rule; returns its rows for every stopping rule and delta."""
     return TrialRecord.read(setting.instance, spec, setting.trial, run_trajectory(setting))
 
 

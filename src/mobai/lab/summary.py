@@ -55,7 +55,7 @@ class Summary:
     rows: tuple[SummaryRow, ...]
 
     def __iter__(self) -> Iterator[SummaryRow]:
-        """Give the rows."""
+        """Return the rows."""
         return iter(self.rows)
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class Summary:
         return len(self.rows)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Give the rows as a table."""
+        """Return the rows as a table."""
         pandas = need("pandas")
         table: pd.DataFrame = pandas.DataFrame(
             [{**row._asdict(), "ratio": row.ratio} for row in self.rows], columns=[*SummaryRow._fields, "ratio"]
@@ -157,7 +157,7 @@ def summarise(results: Results) -> Summary:
 
 
 def lower_bounds(instance: Instance, log_inv_deltas: Sequence[float]) -> list[float | None]:
-    """Give the lower bound on the mean number of pulls at each delta; None where a tie makes it infinite."""
+    """Return the lower bound on the mean number of pulls at each delta; None where a tie makes it infinite."""
     try:
         bound = lower_bound(instance)
     except (InputError, ConvergenceError):
@@ -166,7 +166,7 @@ def lower_bounds(instance: Instance, log_inv_deltas: Sequence[float]) -> list[fl
 
 
 def mean_interval(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Interval:
-    """Give the 95 % Student interval of the mean; without end when there is one value only."""
+    """Return the 95 % Student interval of the mean; without end when there is one value only."""
     from scipy.special import stdtrit
 
     count, mean = len(values), float(values.mean())
@@ -177,7 +177,7 @@ def mean_interval(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> 
 
 
 def share_interval(hits: int, count: int) -> Interval:
-    """Give the 95 % Clopper-Pearson interval of a share."""
+    """Return the 95 % Clopper-Pearson interval of a share."""
     from scipy.special import betaincinv
 
     low = float(betaincinv(hits, count - hits + 1, 0.025)) if hits else 0.0

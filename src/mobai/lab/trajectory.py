@@ -78,7 +78,7 @@ def run_trajectory(spec: TrialSpec) -> Trajectory:
 
 
 def coins(seed: int, trial: int) -> np.random.Generator:
-    """Give the random numbers of the rules' own choices, the same for every rule."""
+    """Return the random numbers of the rules' own choices, the same for every rule."""
     return stream(seed, "rule", "trial", trial)
 
 

@@ -45,25 +45,25 @@ class Assignments:
         self.pending += 1
 
     def check(self, number: int) -> int:
-        """Give a number as a plain int, if there is an assignment of that number; nothing else checks it."""
+        """Return a number as a plain int, if there is an assignment of that number; nothing else checks it."""
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= self.count:
             raise InputError(f"assignment: there is none with the id {number!r}")
         return int(number)
 
     def arm(self, number: int) -> int:
-        """Give the arm of an assignment."""
+        """Return the arm of an assignment."""
         return self._arms[number - 1]
 
     def status(self, number: int) -> int:
-        """Give how an assignment stands."""
+        """Return how an assignment stands."""
         return self._status[number - 1]
 
     def since(self, number: int) -> float:
-        """Give when it was handed out."""
+        """Return when it was handed out."""
         return self._since[number - 1]
 
     def rewards(self, number: int) -> list[float]:
-        """Give what was told so far, NaN for what was not."""
+        """Return what was told so far, NaN for what was not."""
         end = number * self._objectives
         return self._told[end - self._objectives : end].tolist()
 
@@ -80,7 +80,7 @@ class Assignments:
                 self._told[place] = reward
 
     def overdue(self, before: float) -> list[int]:
-        """Give the pending assignments that were handed out before a time: they are looked for in that order."""
+        """Return the pending assignments that were handed out before a time: they are looked for in that order."""
         while self._oldest <= self.count and self._status[self._oldest - 1] != PENDING:
             self._oldest += 1
         late = []
@@ -92,7 +92,7 @@ class Assignments:
         return late
 
     def arrays(self) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-        """Give everything as arrays."""
+        """Return everything as arrays."""
         return {
             "arms": np.array(self._arms),
             "status": np.array(self._status),

@@ -178,7 +178,7 @@ _PLAIN = {
 
 
 def _plainly(error: Exception) -> str:
-    """Give the cause in words where we know them, else the first line of the driver's message."""
+    """Return the cause in words where we know them, else the first line of the driver's message."""
     message = str(getattr(error, "orig", None) or error)
     for sign, words in _PLAIN.items():
         if sign in message.lower():

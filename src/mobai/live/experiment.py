@@ -72,7 +72,7 @@ class Experiment:
         Parameters
         ----------
         storage
-            ``sqlite:///ads.db``, ``postgresql://user@host/name`` or ``memory:``.
+            ``sqlite:///ads.db`` (or a path), ``postgresql://user@host/name`` or ``memory:``.
         name
             What it is called in the storage.
         arms, objectives, sd
@@ -136,11 +136,11 @@ class Experiment:
             return state.problem
 
     def ask(self, n: int = 1) -> list[Assignment]:
-        """Give the next assignments. Pending ones are counted, so many askers do not pile onto one arm."""
+        """Return the next assignments. Pending ones are counted, so many askers do not pile onto one arm."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"n must be a whole number, 1 or more, not {n!r}")
         with self._ledger.change() as change:
-            return _hand_out(change, n)
+            return _hand_out(change, n, self.name)
 
     def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
         """Report what was measured, all metrics at once or one after the other.
@@ -164,7 +164,7 @@ class Experiment:
             fresh = only_new(state.problem, state.assignments, given)
             if fresh:
                 change.add("told", body_of(state.problem, fresh))
-            return _hand_out(change, ask) if ask else []
+            return _hand_out(change, ask, self.name) if ask else []
 
     def drop(self, assignment: Assignment | int) -> None:
         """Say that an assignment will never be answered."""
@@ -216,11 +216,11 @@ class Experiment:
             return describe(self.name, state)
 
     def history(self) -> Sequence[Event]:
-        """Give every event from the beginning."""
+        """Return every event from the beginning."""
         return self._ledger.history()
 
     def records(self) -> list[dict[str, Any]]:
-        """Give every assignment with what was told of it, as plain rows; None where nothing was."""
+        """Return every assignment with what was told of it, as plain rows; None where nothing was."""
         with self._ledger.look() as state:
             return records_of(state)
 
@@ -240,19 +240,19 @@ class Experiment:
         return describe(self.name, state)
 
 
-def _hand_out(change: Change, n: int) -> list[Assignment]:
+def _hand_out(change: Change, n: int, name: str) -> list[Assignment]:
     """Let the rule choose, and write its choices down."""
-    _expire(change)
+    _expire(change, name)
     first, problem = change.state.assignments.count + 1, change.state.problem
     asked = change.add("asked", {"arms": [None] * n})
     return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]
 
 
-def _expire(change: Change) -> None:
+def _expire(change: Change, name: str) -> None:
     """Let assignments that have waited for too long no longer count as pending."""
     patience = change.state.settings.expire_after
     if patience is not None:
         overdue = change.state.assignments.overdue(time.time() - patience)
         if overdue:
             change.add("expired", {"ids": overdue})
-            _log.info("%d assignments expired: %s", len(overdue), overdue[:10])
+            _log.info("%s: %d assignments expired: %s", name, len(overdue), overdue[:10])

@@ -37,7 +37,7 @@ class Log(Protocol):
     """One experiment's events, locked against other writers; what is appended is durable when the lock is released."""
 
     def after(self, seq: int) -> Sequence[Event]:
-        """Give the events after one."""
+        """Return the events after one."""
         ...
 
     def append(self, event: Event) -> None:
@@ -60,7 +60,7 @@ class Journal(Protocol):
         ...
 
     def names(self) -> list[str]:
-        """Give the names of all experiments, in the order of their creation."""
+        """Return the names of all experiments, in the order of their creation."""
         ...
 
     def lock(self, handle: Handle) -> AbstractContextManager[Log]:
@@ -72,7 +72,7 @@ class Journal(Protocol):
         ...
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
-        """Give the latest snapshot, if there is any."""
+        """Return the latest snapshot, if there is any."""
         ...
 
     def save_snapshot(self, handle: Handle, snapshot: Snapshot) -> None:
@@ -135,7 +135,7 @@ class MemoryJournal:
         return Handle(name, self._numbers[name])
 
     def names(self) -> list[str]:
-        """Give the names of all experiments, in the order of their creation."""
+        """Return the names of all experiments, in the order of their creation."""
         return list(self._events)
 
     @contextmanager
@@ -151,7 +151,7 @@ class MemoryJournal:
         return self._of(handle)[after:][:most]
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
-        """Give the latest snapshot, if there is any."""
+        """Return the latest snapshot, if there is any."""
         self._of(handle)
         return self._snapshots.get(handle.name)
 

@@ -77,7 +77,7 @@ class Ledger:
             yield state
 
     def history(self) -> Sequence[Event]:
-        """Give every event from the beginning."""
+        """Return every event from the beginning."""
         return self.journal.read(self.handle)
 
     def fold(self, *, compare: bool = False) -> State:
@@ -91,7 +91,7 @@ class Ledger:
         return state
 
     def _known(self) -> State:
-        """Give the state as far as this process knows it, at first from a snapshot."""
+        """Return the state as far as this process knows it, at first from a snapshot."""
         if self._state is None:
             kept = self.journal.snapshot(self.handle)
             self._saved = 0 if kept is None else kept.seq

@@ -16,7 +16,7 @@ Report = tuple[int, list[float]]
 
 
 def number_of(problem: Problem, assignments: Assignments, assignment: Assignment | int) -> int:
-    """Give the id of an assignment, given as such or as its id; refuse one that was handed out elsewhere."""
+    """Return the id of an assignment, given as such or as its id; refuse one that was handed out elsewhere."""
     if not isinstance(assignment, Assignment):
         return assignments.check(assignment)
     number = assignments.check(assignment.id)

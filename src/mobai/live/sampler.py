@@ -88,7 +88,7 @@ def run_sampler(
 def _measure(
     experiment: Experiment, sampler: Sampler, arm: str, retries: int
 ) -> tuple[Mapping[str, float] | None, int, str | None]:
-    """Give the metrics, or None after the last attempt; how many attempts failed, and why the last one did."""
+    """Return the metrics, or None after the last attempt; how many attempts failed, and why the last one did."""
     reason = None
     for attempt in range(retries + 1):
         try:

@@ -62,7 +62,8 @@ def migrate(engine: sa.Engine, *, create: bool) -> None:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7267001)"))
         there = _found(connection)
         for number, step in enumerate(MIGRATIONS[there:], there + 1):
-            _log.info("%s: migrating to schema %d", engine.url.render_as_string(hide_password=True), number)
+            what = "migrating to schema" if there else "making the tables of schema"
+            _log.info("%s: %s %d", engine.url.render_as_string(hide_password=True), what, number)
             step(connection)
         if there == 0:
             connection.execute(sa.insert(version).values(version=len(MIGRATIONS)))
@@ -71,7 +72,7 @@ def migrate(engine: sa.Engine, *, create: bool) -> None:
 
 
 def _found(connection: sa.Connection) -> int:
-    """Give the version of the tables that are there, 0 for none."""
+    """Return the version of the tables that are there, 0 for none."""
     tables = sa.inspect(connection).get_table_names()
     if version.name not in tables:
         return 0

@@ -52,7 +52,7 @@ class SqlJournal:
             return Handle(name, number)
 
     def names(self) -> list[str]:
-        """Give the names of all experiments, in the order of their creation."""
+        """Return the names of all experiments, in the order of their creation."""
         with self._database.errors, self._database.driver("DEFERRED") as driver:
             return self._text.names(driver)
 
@@ -70,7 +70,7 @@ class SqlJournal:
             return self._text.after(driver, handle.number, after, most)
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
-        """Give the latest snapshot, if there is any."""
+        """Return the latest snapshot, if there is any."""
         with self._database.errors, self._database.connection("DEFERRED") as connection:
             self._check(connection.connection.driver_connection, handle)
             found = sa.select(snapshots.c.seq, snapshots.c.data).where(snapshots.c.experiment == handle.number)
@@ -133,17 +133,17 @@ class _Text:
         )
 
     def number(self, driver: Any, name: str, lock: bool = False) -> int | None:
-        """Give the number of an experiment, its row locked where the database itself is not; None if there is none."""
+        """Return the number of an experiment, None if there is none; its row is locked where the database is not."""
         text = f"{self._number} FOR UPDATE" if lock and self._locking else self._number
         row = driver.execute(text, (name,)).fetchone()
         return None if row is None else int(row[0])
 
     def names(self, driver: Any) -> list[str]:
-        """Give the names of all experiments."""
+        """Return the names of all experiments."""
         return [row[0] for row in driver.execute(f"SELECT name FROM {experiments.name} ORDER BY id").fetchall()]
 
     def last(self, driver: Any, number: int) -> int:
-        """Give the number of the last event."""
+        """Return the number of the last event."""
         return int(driver.execute(self._last, (number,)).fetchone()[0])
 
     def append(self, driver: Any, number: int, event: Event) -> None:

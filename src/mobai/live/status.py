@@ -88,7 +88,7 @@ def describe(name: str, state: State) -> Status:
 
 
 def records_of(state: State) -> list[dict[str, Any]]:
-    """Give every assignment with what was told of it, as plain rows; None where nothing was."""
+    """Return every assignment with what was told of it, as plain rows; None where nothing was."""
     names, found = state.problem.objective_names, []
     for number in range(1, state.assignments.count + 1):
         row = {

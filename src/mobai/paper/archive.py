@@ -25,20 +25,20 @@ class Archive:
         self._summaries: dict[str, dict[tuple[str, str, float], SummaryRow]] = {}
 
     def results(self, run: str) -> Results:
-        """Give the results of a run, read once."""
+        """Return the results of a run, read once."""
         if run not in self._loaded:
             self._loaded[run] = Results.load(self.raw / f"{run}.parquet")
         return self._loaded[run]
 
     def summary(self, run: str) -> dict[tuple[str, str, float], SummaryRow]:
-        """Give a run's summary by rule, stopping rule and log(1/delta)."""
+        """Return a run's summary by rule, stopping rule and log(1/delta)."""
         if run not in self._summaries:
             rows = self.results(run).summary()
             self._summaries[run] = {(row.rule, row.stopping, row.log_inv_delta): row for row in rows}
         return self._summaries[run]
 
     def find(self, rule: str, stopping: str, x: float, *runs: str) -> SummaryRow | None:
-        """Give a row from the first of some runs that has it."""
+        """Return a row from the first of some runs that has it."""
         for run in runs:
             row = self.summary(run).get((rule, stopping, x))
             if row is not None:

@@ -74,7 +74,7 @@ PARTS = {
 def reproduce(
     folder: str | Path, parts: Sequence[str] = (), *, quick: bool = False, watch: Watch | None = None
 ) -> Path:
-    """Run what is missing for some parts (all by default), and write the report; gives its page.
+    """Run what is missing for some parts (all by default), and write the report; returns its page.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Run:
         return pair_up(self.rules, self.thresholds)
 
     def quick(self) -> Run:
-        """Give a small version: three trials of at most 3,000 pulls."""
+        """Return a small version: three trials of at most 3,000 pulls."""
         return replace(self, trials=min(self.trials, 3), max_pulls=min(self.max_pulls, 3000))
 
     def execute(self, folder: Path, watch: Callable[[Progress], None] | None = None) -> Results:

@@ -68,15 +68,24 @@ class Family:
         low, high = self.range
         return low <= reward <= high
 
-    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:  # noqa: ARG002
+    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
         """Return the standard deviation of rewards with these means, given what was stated (NaN where nothing was).
 
-        ``name`` is the objective's, for error messages.
+        In a range it is that of two points at its ends, or less if so stated; elsewhere what was stated, or 1. ``name``
+        is the objective's, for error messages.
         """
+        if self.model == "unit":
+            return _noise_in_range(self, name, means, stated)
         return np.where(np.isnan(stated), 1.0, stated)
 
     def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
-        """Return rewards with this mean and standard deviation, made of standard normal noise."""
+        """Return rewards with this mean and standard deviation, made of standard normal noise.
+
+        In a range they are at one of its ends, with the probability that gives the sd, else at the mean; elsewhere they
+        are Gaussian.
+        """
+        if self.model == "unit":
+            return _draw_in_range(*self.range, mean, sd, noise)
         rewards: FloatArray = mean + sd * noise
         return rewards
 
@@ -85,6 +94,31 @@ class Family:
         values = [getattr(self, field.name) for field in fields(self)]
         stated = [repr(float(value)) for value in values if value is not None]
         return f"{self.word}={'..'.join(stated)}" if stated else self.word
+
+
+def _noise_in_range(family: Family, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
+    low, high = family.range
+    if not ((means > low) & (means < high)).all():
+        raise InputError(f"means of objective {name!r} must lie between {low:g} and {high:g}, both excluded")
+    largest: FloatArray = np.sqrt((means - low) * (high - means))
+    given, exactly = np.where(np.isnan(stated), largest, stated), family.noise_follows_mean
+    if (given > largest * (1 + 1e-9)).any() or (exactly and (given < largest * (1 - 1e-9)).any()):
+        what = "is that of its means; leave it out" if exactly else "is too large for rewards within their range"
+        raise InputError(f"sd of objective {name!r} {what}")
+    return np.minimum(given, largest)
+
+
+def _draw_in_range(low: float, high: float, mean: float, sd: float, noise: FloatArray) -> FloatArray:
+    from scipy.special import ndtri
+
+    extreme = min(sd**2 / ((mean - low) * (high - mean)), 1.0)
+    top = extreme * (mean - low) / (high - low)
+    # Ties between the two quantiles belong to the upper end: then there is no middle.
+    at_top, at_bottom = noise >= -ndtri(top), noise < ndtri(extreme - top)
+    if extreme == 1.0:
+        at_bottom = ~at_top
+    rewards: FloatArray = np.where(at_top, high, np.where(at_bottom, low, mean))
+    return rewards
 
 
 @dataclass(frozen=True)
@@ -142,44 +176,11 @@ class UnknownVariance(Family):
 
 
 @dataclass(frozen=True)
-class _Ranged(Family):
-    """Families of rewards in a known range."""
-
-    model: ClassVar[str] = "unit"
-
-    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
-        """Return the standard deviation: that of two points at the ends of the range, or less if so stated."""
-        low, high = self.range
-        if not ((means > low) & (means < high)).all():
-            raise InputError(f"means of objective {name!r} must lie between {low:g} and {high:g}, both excluded")
-        largest: FloatArray = np.sqrt((means - low) * (high - means))
-        given = np.where(np.isnan(stated), largest, stated)
-        exactly = self.noise_follows_mean
-        if (given > largest * (1 + 1e-9)).any() or (exactly and (given < largest * (1 - 1e-9)).any()):
-            what = "is that of its means; leave it out" if exactly else "is too large for rewards within their range"
-            raise InputError(f"sd of objective {name!r} {what}")
-        return np.minimum(given, largest)
-
-    def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
-        """Return rewards at one of the ends of the range, with the probability that gives the sd, else at the mean."""
-        from scipy.special import ndtri
-
-        low, high = self.range
-        extreme = min(sd**2 / ((mean - low) * (high - mean)), 1.0)
-        top = extreme * (mean - low) / (high - low)
-        # Ties between the two quantiles belong to the upper end: then there is no middle.
-        at_top, at_bottom = noise >= -ndtri(top), noise < ndtri(extreme - top)
-        if extreme == 1.0:
-            at_bottom = ~at_top
-        rewards: FloatArray = np.where(at_top, high, np.where(at_bottom, low, mean))
-        return rewards
-
-
-@dataclass(frozen=True)
-class Bernoulli(_Ranged):
+class Bernoulli(Family):
     """Rewards that are 0 or 1."""
 
     word: ClassVar[str] = "bernoulli"
+    model: ClassVar[str] = "unit"
     noise_follows_mean: ClassVar[bool] = True
 
     @property
@@ -193,12 +194,13 @@ class Bernoulli(_Ranged):
 
 
 @dataclass(frozen=True)
-class Bounded(_Ranged):
+class Bounded(Family):
     """Rewards between two known numbers, of any distribution."""
 
     low: float = 0.0
     high: float = 1.0
     word: ClassVar[str] = "bounded"
+    model: ClassVar[str] = "unit"
 
     def __post_init__(self) -> None:
         """Check the ends."""

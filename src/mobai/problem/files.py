@@ -162,7 +162,7 @@ def _csv_rows(instance: Instance) -> list[list[str]]:
 
 
 def to_json(instance: Instance) -> dict[str, Any]:
-    """Give an instance as plain data, ready for JSON."""
+    """Return an instance as plain data, ready for JSON."""
     return {
         "arms": list(instance.arms),
         "objectives": [str(objective) for objective in instance.objectives],

@@ -83,7 +83,7 @@ class Objective:
             name = rest.strip()
 
     def __str__(self) -> str:
-        """Give the short form that :meth:`parse` reads back."""
+        """Return the short form that :meth:`parse` reads back."""
         # A name that looks like a short form is protected by stating every option.
         explicit = Objective.parse(self.name).name != self.name
         parts = [self.name]

@@ -81,7 +81,7 @@ class Problem:
         return int(arm)
 
     def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float | None]) -> list[float]:
-        """Give one reward per objective, NaN for missing ones, or say which one is not acceptable."""
+        """Return one reward per objective, NaN for missing ones, or say which one is not acceptable."""
         values = self._by_name(rewards) if isinstance(rewards, Mapping) else self._in_order(rewards)
         for objective, value in zip(self.objectives, values, strict=True):
             if math.isnan(value):
@@ -138,7 +138,7 @@ class Problem:
 
 
 def _oriented_ranges(objectives: tuple[Objective, ...]) -> tuple[FloatArray, FloatArray]:
-    """Give where oriented rewards begin, and the width of their range."""
+    """Return where oriented rewards begin, and the width of their range."""
     found = []
     for objective in objectives:
         low, high = objective.family.range
@@ -149,7 +149,7 @@ def _oriented_ranges(objectives: tuple[Objective, ...]) -> tuple[FloatArray, Flo
 
 
 def frozen(array: FloatArray) -> FloatArray:
-    """Give a private, read-only copy, so that shared objects cannot change under their users."""
+    """Return a private, read-only copy, so that shared objects cannot change under their users."""
     copy = np.array(array, dtype=np.float64)
     copy.setflags(write=False)
     return copy

@@ -1,4 +1,4 @@
-"""Conformance suites: what every sampling rule must do, for rules of this project and of anybody else."""
+"""Conformance suites: what every sampling rule and every journal must do, those of anybody else included."""
 
 from mobai.testing.journal import check_journal
 from mobai.testing.sampling import check_sampling_rule

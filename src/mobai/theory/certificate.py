@@ -8,7 +8,7 @@ _ROUNDING = 1e-12
 
 
 def relative_gap(lower: float, upper: float) -> float:
-    """Give how far apart two bounds on a nonnegative value are; infinite unless both are numbers in order.
+    """Return how far apart two bounds on a nonnegative value are; infinite unless both are numbers in order.
 
     Examples
     --------

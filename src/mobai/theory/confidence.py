@@ -12,7 +12,7 @@ _LARGEST = 1e100
 
 
 def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | None = None) -> float:
-    """Give log(1/delta) from whichever of the two was stated.
+    """Return log(1/delta) from whichever of the two was stated.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from mobai.theory.thresholds import evidence_of, find_threshold
 def forecast_samples(
     instance: Instance, weights: FloatArray, log_inv_delta: float, threshold: str = "mixture"
 ) -> float:
-    """Give the total number of samples at which every pair of a noise-free experiment exceeds its threshold.
+    """Return the total number of samples at which every pair of a noise-free experiment exceeds its threshold.
 
     Arms are sampled in the proportions of ``weights``, each at least once; means and variances are seen exactly. Real
     runs also pay for estimating them and for stopping at the last objective; see docs/planning.md for how much.

@@ -14,7 +14,7 @@ from mobai.problem import FloatArray, IntArray
 def solve_with_highs(
     gaps: FloatArray, variance: FloatArray, best: IntArray, weights: FloatArray, mass: float
 ) -> tuple[FloatArray, float, float]:
-    """Give the proportions, their value and its upper bound; ``mass`` is the weight that the floors reserve."""
+    """Return the proportions, their value and its upper bound; ``mass`` is the weight that the floors reserve."""
     rival = np.arange(gaps.shape[1]) != best[:, None]
     tied = rival & (gaps == 0)
     rows = tied if tied.any() else rival

@@ -119,7 +119,7 @@ def _normal(counts: FloatArray, sd: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def _two_most(counts: FloatArray, group: npt.NDArray[np.intp]) -> tuple[int, float]:
-    """Give the arm of a group with the most rewards, and how many the next one has (-1 if there is none)."""
+    """Return the arm of a group with the most rewards, and how many the next one has (-1 if there is none)."""
     order = group[np.argsort(-counts[group], kind="stable")]
     return int(order[0]), float(counts[order[1]]) if len(order) > 1 else -1.0
 
@@ -199,7 +199,7 @@ def _xlogy(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _most_of_others(values: FloatArray) -> FloatArray:
-    """Give the largest value among the other arms."""
+    """Return the largest value among the other arms."""
     first = int(values.argmax())
     rest = np.full(len(values), values[first])
     rest[first] = np.delete(values, first).max()

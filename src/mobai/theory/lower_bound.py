@@ -55,7 +55,7 @@ class LowerBound:
         return relative_gap(self.lower, self.upper)
 
     def samples(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> float:
-        """Give c* kl(delta, 1 - delta): no policy with error at most delta needs fewer samples on average.
+        """Return c* kl(delta, 1 - delta): no policy with error at most delta needs fewer samples on average.
 
         With eta > 0 it is c~ that counts, and it binds policies that keep every arm's expected share above the floor.
         """
@@ -91,7 +91,7 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
 
 
 def _right_answers(instance: Instance) -> Iterator[IntArray]:
-    """Give every combination of right answers that finitely many samples can show right."""
+    """Return every combination of right answers that finitely many samples can show right."""
     inside = instance.gaps < instance.problem.eps * (1 - 1e-9)
     inside[instance.best_arms, np.arange(instance.shape[1])] = True
     choices = [np.flatnonzero(column) for column in inside.T]

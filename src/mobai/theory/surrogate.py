@@ -92,12 +92,12 @@ class Plan:
         self._mass = mass
 
     def no_bases(self) -> Bases:
-        """Give the memory to start with: nothing solved yet."""
+        """Return the memory to start with: nothing solved yet."""
         objectives, arms = self._arrays[0].shape
         return no_bases(arms, objectives)
 
     def solve(self, weights: FloatArray, bases: Bases) -> tuple[Surrogate, Bases]:
-        """Linearise at the weights and solve, from the better of the last two bases; gives the new ones, too."""
+        """Linearise at the weights and solve, from the better of the last two bases; returns the new ones, too."""
         known = Bases(bases.codes.copy(), bases.shares.copy())
         floor = self._mass / len(weights)
         value, upper, pivots = kernels.solve_surrogate(*self._arrays, weights, floor, *known)
@@ -120,12 +120,12 @@ class Plan:
 
 
 def no_bases(arms: int, objectives: int) -> Bases:
-    """Give room for two solutions, and nothing in it."""
+    """Return room for two solutions, and nothing in it."""
     return Bases(np.full((2, arms + min(arms, objectives) + 1), -1), np.zeros((2, arms)))
 
 
 def surrogate_fallbacks() -> int:
-    """Give how many programs this process had to hand to HiGHS. On the paper's instances: none."""
+    """Return how many programs this process had to hand to HiGHS. On the paper's instances: none."""
     return _fallbacks
 
 

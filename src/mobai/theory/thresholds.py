@@ -43,7 +43,7 @@ class Threshold(Protocol):
         ...
 
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
-        """Give the value of Z at which the score reaches the level; counts of the pair's two arms, and of all pulls."""
+        """Return the value of Z at which the score reaches the level, given the counts of the two arms and all pulls."""
         ...
 
 
@@ -77,7 +77,7 @@ class Theory(_Penalised):
     name, kind, certified, sticky, gaussian_only = "theory", kernels.THEORY, True, False, True
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
-        """Give finv(delta): where the survival function of a Gamma(M K) variable equals delta."""
+        """Return finv(delta): where the survival function of a Gamma(M K) variable equals delta."""
         return gamma_quantile(arms * objectives, log_inv_delta)
 
 
@@ -87,7 +87,7 @@ class Empirical(_Penalised):
     name, kind, certified, sticky, gaussian_only = "empirical", kernels.EMPIRICAL, False, False, False
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:  # noqa: ARG002
-        """Give log(1/delta): the numbers of arms and objectives are ignored."""
+        """Return log(1/delta): the numbers of arms and objectives are ignored."""
         return log_inv_delta
 
 
@@ -100,7 +100,7 @@ class KaufmannKoolen(_Penalised):
     name, kind, certified, sticky, gaussian_only = "kaufmann_koolen", kernels.KAUFMANN_KOOLEN, True, True, True
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
-        """Give 2 C_G(x/2), x = log(M (K - 1) / delta)."""
+        """Return 2 C_G(x/2), x = log(M (K - 1) / delta)."""
         return 2 * gaussian_calibration(union_level(log_inv_delta, arms, objectives) / 2)
 
 
@@ -114,7 +114,7 @@ class Mixture:
     widths = np.array(kernels.WIDTHS)
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
-        """Give x = log(M (K - 1) / delta), by Ville's inequality and a union bound."""
+        """Return x = log(M (K - 1) / delta), by Ville's inequality and a union bound."""
         return union_level(log_inv_delta, arms, objectives)
 
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:  # noqa: ARG002
@@ -147,7 +147,7 @@ def threshold(
     leader_pulls: float | None = None,
     other_pulls: float | None = None,
 ) -> float:
-    """Give the value that the GLR statistic Z of a pair must exceed (unit noise).
+    """Return the value that the GLR statistic Z of a pair must exceed (unit noise).
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def find_threshold(name: str) -> Threshold:
 
 
 def union_level(log_inv_delta: float, arms: int, objectives: int) -> float:
-    """Give log(M (K - 1) / delta): each objective's best arm could lose to K - 1 others."""
+    """Return log(M (K - 1) / delta): each objective's best arm could lose to K - 1 others."""
     return math.log(objectives * (arms - 1)) + log_inv_delta
 
 
