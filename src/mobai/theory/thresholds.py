@@ -43,7 +43,7 @@ class Threshold(Protocol):
         ...
 
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
-        """Return the value of Z at which the score reaches the level, given the counts of the two arms and all pulls."""
+        """Return the value of Z at which the score reaches the level, given the counts of the two arms and of all."""
         ...
 
 
