@@ -38,7 +38,7 @@ def from_scratch(kept: Observations, problem: Problem) -> Observations:
 def assert_up_to_date(engine: Engine) -> None:
     """Both views have the bits of views computed from counts, sums and scatter, but for rows marked stale."""
     sampled = Problem([engine.problem.arms[i] for i in np.flatnonzero(engine.active)], OBJECTIVES, engine.problem.sd[0])
-    for kept, known in ((engine.observations, engine.problem), (engine.sampling, sampled)):
+    for kept, known in ((engine.observations, engine.problem), (engine.sampling.observations, sampled)):
         fresh, current = from_scratch(kept, known).arrays, kept.arrays.stale == 0
         observed = kept.arrays.counts > 0
         for name in ("means", "leaders", "unobserved"):

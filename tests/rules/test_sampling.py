@@ -187,7 +187,7 @@ def test_d_tracking_breaks_ties_by_chance() -> None:
         session = Policy(DTracking(1, as_printed=True)).start(WORLD.problem, seed=seed)
         for _ in range(5):
             session.tell(session.ask(), [0.0, 0.0])
-        asked = session.engine.sampling.arrays.asked
+        asked = session.engine.sampling.observations.arrays.asked
         asked[:] = 1  # As if everything but one pull an arm were outstanding.
         asked[0] = 60
         firsts.add(session.ask())

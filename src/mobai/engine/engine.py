@@ -15,7 +15,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
 from mobai.problem import FloatArray, Problem
@@ -79,9 +81,7 @@ class Engine:
         # Levels belong to the arms of the start; later ones pay for themselves.
         self._at_start, self._focus, self._only = problem, focus, log_inv_delta
         self._monitor = stopping.start(problem, log_inv_delta)
-        self._sampled = problem
-        self.sampling = Observations(problem, counts_pending=True)
-        self._arms, self._rows = list(range(problem.shape[0])), list(range(problem.shape[0]))
+        self.sampling = SamplingView(problem)
         self._memory = rule.init(problem)
 
     @property
@@ -95,39 +95,39 @@ class Engine:
         return self.observations.told
 
     @property
-    def active(self) -> Any:
+    def active(self) -> npt.NDArray[np.bool_]:
         """Which arms take part. Shape (K,)."""
         return self.observations.active
 
     def choose(self, rng: np.random.Generator) -> int:
         """Return the arm that the sampling rule would ask for next; only its memory changes."""
-        chosen = self.rule.choose(self._sampled, self._memory, self.sampling, rng)
+        chosen = self.rule.choose(self.sampling.problem, self._memory, self.sampling.observations, rng)
         if not isinstance(chosen, tuple) or len(chosen) != 2:
             raise InputError(f"rule: choose of {self.rule.name} must return an arm and the new memory, not {chosen!r}")
-        arm, self._memory = chosen
-        if not isinstance(arm, int | np.integer) or not 0 <= arm < len(self._arms):
-            raise InputError(f"rule: {self.rule.name} chose {arm!r}, which is none of its {len(self._arms)} arms")
-        return self._arms[arm]
+        (row, self._memory), arms = chosen, self.sampling.arms
+        if not isinstance(row, int | np.integer) or not 0 <= row < len(arms):
+            raise InputError(f"rule: {self.rule.name} chose {row!r}, which is none of its {len(arms)} arms")
+        return arms[row]
 
     def forget_choices(self) -> None:
         """Let the sampling rule start anew with what was observed: the choices were not its own."""
-        self._memory = self.rule.init(self._sampled)
+        self._memory = self.rule.init(self.sampling.problem)
 
     def ask(self, arm: int) -> None:
         """Count an arm as asked for: pending until it is told or dropped."""
-        if self._rows[arm] < 0:
+        if not self.sampling.has(arm):
             raise InputError(f"arm {self.problem.arms[arm]!r} was retired and cannot be asked for")
-        self._count(arm)
+        self.ask_again(arm)
 
     def ask_again(self, arm: int) -> None:
-        """Count a dropped pull as asked for after all, of whichever arm."""
-        self._count(arm)
+        """Count a dropped pull as asked for after all; its arm may have been retired."""
+        self.observations.ask(arm)
+        self.sampling.ask(arm)
 
     def drop(self, arm: int) -> None:
         """Count a pending pull as never asked for."""
         self.observations.drop(arm)
-        if self._rows[arm] >= 0:
-            self.sampling.drop(self._rows[arm])
+        self.sampling.drop(arm)
 
     def tell(self, arm: int, rewards: Sequence[float] | FloatArray, at: float | None = None) -> None:
         """Take in the rewards of a pull that was asked for, in the objectives' own units; NaN where one is missing."""
@@ -138,9 +138,9 @@ class Engine:
         if not told:
             return
         rewards = np.array([one.rewards for one in told], np.float64) * self.problem.signs
-        first = [one.first for one in told]
-        self.observations.tell_all([one.arm for one in told], rewards, first)
-        self.sampling.tell_all([self._rows[one.arm] for one in told], rewards, first)
+        arms, first = [one.arm for one in told], [one.first for one in told]
+        self.observations.tell_all(arms, rewards, first)
+        self.sampling.tell_all(arms, rewards, first)
         self._look(at)
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:
@@ -159,9 +159,9 @@ class Engine:
     def retire_arm(self, arm: int, at: float | None = None) -> None:
         """Ask for an arm no more, and look for the best of the others."""
         monitor = self._changing_monitor()
-        if self._rows[arm] < 0:
+        if not self.sampling.has(arm):
             raise InputError(f"arm {self.problem.arms[arm]!r} was retired before")
-        if len(self._arms) == 2:
+        if len(self.sampling.arms) == 2:
             raise InputError("arm: two arms are left, and none of them can be retired")
         self.observations.retire(arm)
         self._enrol(monitor)
@@ -206,7 +206,7 @@ class Engine:
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""
-        views = (("observed", self.observations), ("sampled", self.sampling))
+        views = (("observed", self.observations), ("sampled", self.sampling.observations))
         arrays = {f"{name}_{key}": array for name, view in views for key, array in view.state().items()}
         memory = {f"memory_{n}": array for n, array in enumerate(self._memory)}
         return {**arrays, **memory}
@@ -220,18 +220,13 @@ class Engine:
         self.problem, self.observations = problem, Observations(problem)
         self.observations.restore(views["observed"])
         self._enrol(monitor)
-        self.sampling.restore(views["sampled"])
+        self.sampling.observations.restore(views["sampled"])
         for m, decision in enumerate(decisions):
             if decision is not None:
                 monitor.restore(m, decision)
         self.past = [(name, Decision(*one)) for name, one in past]
         memory = [state[f"memory_{n}"] for n in range(len(self._memory))]
         self._memory = type(self._memory)(*memory) if memory else self._memory
-
-    def _count(self, arm: int) -> None:
-        self.observations.ask(arm)
-        if self._rows[arm] >= 0:
-            self.sampling.ask(self._rows[arm])
 
     def _look(self, at: float | None) -> None:
         """Look at the evidence, and turn sampling away from what is decided."""
@@ -240,19 +235,12 @@ class Engine:
 
     def _set_focus(self) -> None:
         if self._focus is not None:
-            self.sampling.focus_on([decision is None for decision in self._monitor.decisions(self._focus)])
+            self.sampling.observations.focus_on([decision is None for decision in self._monitor.decisions(self._focus)])
 
     def _enrol(self, monitor: ArmsMayChange) -> None:
         """Take note of who takes part, and start the rule for them."""
-        old_rows = self._rows + [-1] * (self.problem.shape[0] - len(self._rows))
-        self._arms = np.flatnonzero(self.active).tolist()
-        names = [self.problem.arms[arm] for arm in self._arms]
-        self._sampled = Problem(names, self.problem.objectives, self.problem.sd[self._arms])
-        self.sampling = self.sampling.with_arms(self._sampled, [old_rows[arm] for arm in self._arms])
-        self._rows = [-1] * self.problem.shape[0]
-        for row, arm in enumerate(self._arms):
-            self._rows[arm] = row
-        self._memory = self.rule.init(self._sampled)
+        self.sampling.enrol(self.problem, self.active)
+        self._memory = self.rule.init(self.sampling.problem)
         monitor.arms_changed(self.observations)
 
     def _reopen(self, monitor: ArmsMayChange, m: int) -> None:

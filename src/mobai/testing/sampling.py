@@ -61,7 +61,7 @@ def _repeats_itself(rule: SamplingRule, problem: Problem, pulls: int) -> None:
 def _leaves_its_inputs_alone(rule: SamplingRule, problem: Problem) -> None:
     session = Policy(rule).start(problem, seed=1)
     _drive(session, 3 * problem.shape[0], _noise(problem))
-    memory, observations = session.engine.memory, session.engine.sampling
+    memory, observations = session.engine.memory, session.engine.sampling.observations
     before = pickle.dumps((memory, observations.state()))
     rule.choose(problem, memory, observations, np.random.default_rng(1))
     same = pickle.dumps((memory, observations.state())) == before
