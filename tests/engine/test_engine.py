@@ -234,7 +234,7 @@ def test_only_the_proven_threshold_lets_arms_change() -> None:
     with pytest.raises(InputError, match="nothing of delta is kept in reserve"):
         Engine(Problem(3, 1), Uniform(), GLR()).add_arm(Problem(4, 1))
     for bad in (0.7, -0.1, "0.1", math.nan):
-        with pytest.raises(InputError, match=r"reserve must be a number from 1e-06 to 0\.5, or 0"):
+        with pytest.raises(InputError, match=r"reserve must be a number from 1e-100 to 0\.5, or 0"):
             GLR(reserve=bad)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="reserve: only the threshold 'mixture'"):
         GLR("empirical", reserve=0.1)

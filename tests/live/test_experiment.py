@@ -420,7 +420,7 @@ def test_what_pairs_pay_sums_up_to_delta() -> None:
         ({"rule": "successive-elimination:delta=0.1"}, "rule: successive-elimination stops by itself"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"expire_after": 0}, "expire_after must be a positive number of seconds"),
-        ({"reserve": 0.9}, "reserve must be a number from 1e-06 to 0.5, or 0"),
+        ({"reserve": 0.9}, "reserve must be a number from 1e-100 to 0.5, or 0"),
         ({"sd": [1.0]}, "sd must be one number"),
         ({"rule": None}, "rule must be a name"),
         ({"expire_after": 10**400}, "expire_after must be"),

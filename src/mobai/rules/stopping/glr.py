@@ -17,7 +17,7 @@ from mobai.rules.stopping.roster import Roster
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_level
 
-_LEAST_RESERVE = 1e-6
+_LEAST_RESERVE = 1e-100
 
 
 @dataclass(frozen=True)
