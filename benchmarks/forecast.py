@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mobai import lower_bound, simulate
-from mobai.paper.instances import ads, snw, synthetic
+from mobai.lab.instances import ads, snw, synthetic
 from mobai.theory.forecast import forecast_samples
 
 CASES = {"ads": ads(), "synthetic:seed=0": synthetic(seed=0), "snw:negate_area=false": snw(negate_area=False)}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mobai import GLR, Instance, Objective, Policy, UnknownVariance, simulate
-from mobai.paper.instances import ads, snw, synthetic
+from mobai.lab.instances import ads, snw, synthetic
 from mobai.rules.catalogue import sampling_rule
 
 TRIALS = 100

@@ -11,7 +11,7 @@ import cvxpy
 import numpy as np
 
 from mobai import Instance, lower_bound
-from mobai.paper.instances import snw, synthetic
+from mobai.lab.instances import snw, synthetic
 
 CASES: dict[str, Callable[[], Instance]] = {
     "(20, 10) synthetic": lambda: synthetic(seed=0),

@@ -21,9 +21,9 @@ from mobai.kernels import surrogate as kernels
 from mobai.kernels.compiled import entry
 from mobai.kernels.dense import Integers, Matrix
 from mobai.lab.environment import Environment
-from mobai.lab.seeds import stream
-from mobai.paper.instances import snw, synthetic
+from mobai.lab.instances import snw, synthetic
 from mobai.problem import FloatArray
+from mobai.seeds import stream
 from mobai.theory.highs import derivatives
 from mobai.theory.observations import Observations
 from mobai.theory.pairs import floor_mass

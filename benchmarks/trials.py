@@ -15,8 +15,8 @@ from scipy.optimize import linprog
 
 from mobai import GLR, Instance, Policy, simulate
 from mobai.lab.environment import Environment
+from mobai.lab.instances import snw, synthetic
 from mobai.lab.trajectory import TrialSpec, run_trajectory
-from mobai.paper.instances import snw, synthetic
 from mobai.rules.catalogue import sampling_rule
 
 CASES = {"(20, 10)": synthetic(seed=0), "(206, 2)": snw()}

@@ -18,8 +18,8 @@ from mobai import ConvergenceError, Instance, Policy, lower_bound
 from mobai.cli import main
 from mobai.cli.main import _COMMANDS, _explain, group
 from mobai.cli.progress import Bar
+from mobai.lab.instances import ads
 from mobai.lab.trial import run_trial
-from mobai.paper.instances import ads
 
 
 def mobai(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

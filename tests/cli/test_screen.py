@@ -8,8 +8,8 @@ from rich.console import Console
 
 from mobai import Policy, Session
 from mobai.cli import screen
+from mobai.lab.instances import ads
 from mobai.lab.trial import run_trial
-from mobai.paper.instances import ads
 
 
 @pytest.mark.parametrize(("share", "picture"), [(0, ""), (1, "████"), (0.5, "██"), (0.3, "█▎"), (7, "████"), (-1, "")])

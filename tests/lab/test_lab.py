@@ -6,8 +6,8 @@ import pytest
 from mobai import GLR, InputError, Instance, Policy, Uniform
 from mobai.engine import Session
 from mobai.lab.environment import Environment
-from mobai.lab.seeds import stream
 from mobai.lab.trial import is_correct, run_trial
+from mobai.seeds import stream
 
 WORLD = Instance([[1.0, 9.0], [0.0, 3.0]], sd=[1, 2], objectives=["x", "y:min"])
 

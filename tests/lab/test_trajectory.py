@@ -10,8 +10,8 @@ import pytest
 
 from mobai import GLR, Instance, Policy, Problem
 from mobai.lab.environment import Environment
+from mobai.lab.instances import remark2, snw, synthetic
 from mobai.lab.trajectory import Trajectory, TrialSpec, coins, run_compiled, run_stepwise, run_trajectory
-from mobai.paper.instances import remark2, snw, synthetic
 from mobai.rules.catalogue import sampling_rule
 from mobai.rules.sampling.base import CompiledRule
 from mobai.theory.thresholds import THRESHOLDS

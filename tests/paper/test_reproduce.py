@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from mobai import InputError, simulate
-from mobai.lab.document import Block, Heading, Paragraph, Picture, Table, to_html, to_markdown
+from mobai.document import Block, Heading, Paragraph, Picture, Table, to_html, to_markdown
+from mobai.lab.instances import find_instance
 from mobai.lab.results import Results
 from mobai.lab.simulate import Progress
 from mobai.paper import reproduce as module
-from mobai.paper.instances import find_instance
 from mobai.paper.published import TABLE_2, TABLE_3, Published
 from mobai.paper.reproduce import PARTS, reproduce
 from mobai.paper.runs import RUNS, SNW, SYNTHETIC, TABLES, TENTH, TWENTIETH, Run

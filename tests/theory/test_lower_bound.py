@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from tests.strategies import instances
 
 from mobai import ConvergenceError, InputError, Instance, TieError, lower_bound
-from mobai.paper.instances import remark2, snw, synthetic
+from mobai.lab.instances import remark2, snw, synthetic
 from mobai.problem import FloatArray
 from mobai.theory import oracle
 from mobai.theory.pairs import Pairs, rivals

@@ -14,7 +14,7 @@ from tests.strategies import instances
 from mobai import MOBAI, ConvergenceError, InputError, Instance, Policy, lower_bound, surrogate_proportions
 from mobai.kernels import surrogate as kernels
 from mobai.lab.environment import Environment
-from mobai.paper.instances import remark2, snw, synthetic
+from mobai.lab.instances import remark2, snw, synthetic
 from mobai.problem import FloatArray, Problem
 from mobai.theory.highs import derivatives, solve_with_highs
 from mobai.theory.pairs import floor_mass

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mobai.audit.audit import Finding
+from mobai.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.errors import InputError
-from mobai.lab.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.version import __version__
 
 HEADER = (

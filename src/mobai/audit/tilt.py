@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from mobai.lab.seeds import stream
 from mobai.lab.trajectory import Trajectory
 from mobai.problem import FloatArray, Instance
+from mobai.seeds import stream
 
 _LEAST, _MOST, _STEPS = 0.02, 3.0, 2000
 # The first arm, which is worse, goes up.

@@ -9,8 +9,8 @@ import click
 from mobai import Policy, TopTwo, Uniform, lower_bound
 from mobai.cli import options, screen
 from mobai.cli.run import certification
+from mobai.lab.instances import ads
 from mobai.lab.trial import Trial, run_trial
-from mobai.paper.instances import ads
 from mobai.theory.confidence import resolve_log_inv_delta
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mobai import LowerBound, lower_bound
 from mobai.cli import options, screen
-from mobai.paper.instances import find_instance
+from mobai.lab.instances import find_instance
 from mobai.problem import Instance
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.forecast import forecast_samples

@@ -11,6 +11,7 @@ import click
 from rich.live import Live
 from rich.text import Text
 
+from mobai import views
 from mobai.cli import options, screen
 from mobai.cli.status import picture
 from mobai.errors import InputError
@@ -114,9 +115,9 @@ def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
             "failures": outcome.failures,
             "dropped": outcome.dropped,
         }
-        intervals = screen.intervals_json(status.verdict.problem, status.intervals)
+        intervals = views.intervals_json(status.verdict.problem, status.intervals)
         click.echo(
-            json.dumps({**facts, "objectives": screen.objective_rows(status.verdict), "intervals": intervals}, indent=2)
+            json.dumps({**facts, "objectives": views.objective_rows(status.verdict), "intervals": intervals}, indent=2)
         )
         return
     screen.out.print(picture(status))

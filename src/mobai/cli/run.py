@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from mobai import Policy, lower_bound
+from mobai import Policy, lower_bound, views
 from mobai.cli import options, real, screen
 from mobai.engine import pair_up
 from mobai.errors import ConvergenceError, InputError
+from mobai.lab.instances import find_instance
 from mobai.lab.trial import Trial, run_trial
-from mobai.paper.instances import find_instance
 from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING
 from mobai.rules.stopping import StoppingRule
@@ -93,8 +93,8 @@ def _as_json(world: Instance, policy: Policy, trial: Trial, seed: int) -> dict[s
         "rule": policy.sampling.name,
         "threshold": policy.stopping.name,
         "seed": seed,
-        **screen.verdict_json(trial.verdict),
-        "intervals": screen.intervals_json(world.problem, trial.intervals),
+        **views.verdict_json(trial.verdict),
+        "intervals": views.intervals_json(world.problem, trial.intervals),
         "correct": trial.correct,
         "pulls_per_arm": dict(zip(world.arms, trial.pulls.tolist(), strict=True)),
         "lower_bound": _bound(world, trial.verdict.log_inv_delta),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -17,7 +16,6 @@ from rich.text import Text
 if TYPE_CHECKING:
     # Importing them imports the kernels; whether compiled, the command decides.
     from mobai.engine import Session, Verdict
-    from mobai.problem import Problem
     from mobai.theory.intervals import Intervals
 
 # Names come from files: what looks like markup in them is part of the name.
@@ -85,21 +83,6 @@ def _rule(verdict: Verdict) -> str:
     return "another certified rule" if verdict.certified else "a rule that is not certified"
 
 
-def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any]]:
-    """Return intervals as plain data, one record an arm and objective; null where there is no end."""
-    ends = (("lower", intervals.lower), ("upper", intervals.upper))
-    return [
-        {"arm": arm, "objective": name, **{key: finite(float(table[i, m])) for key, table in ends}}
-        for i, arm in enumerate(problem.arms)
-        for m, name in enumerate(problem.objective_names)
-    ]
-
-
-def finite(value: float) -> float | None:
-    """JSON knows no infinity."""
-    return value if math.isfinite(value) else None
-
-
 class Watch:
     """Draws the evidence per objective while a trial runs; use as a context manager and as ``watch=``."""
 
@@ -134,33 +117,3 @@ class Watch:
         for arm, count in zip(verdict.problem.arms[:12], counts[:12].tolist(), strict=True):
             shares.add_row(arm, bar(count / max(1, verdict.pulls)), f"{count:,}")
         return Group(Text(f"{self._title}: pull {verdict.pulls:,}", style="bold"), table, Text(), shares)
-
-
-def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
-    """Return what a verdict says of each objective, as plain data."""
-    return [
-        {
-            "objective": objective.name,
-            "direction": objective.direction,
-            "arm": verdict.answers[m],
-            "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
-            "evidence": float(verdict.evidence[m]),
-            "threshold": float(verdict.threshold[m]),
-            # A probability is given only where it is proven.
-            "log_inv_delta_reached": float(verdict.reached[m]) if verdict.certified else None,
-            "smallest_delta": float(verdict.smallest_deltas[m]) if verdict.certified else None,
-        }
-        for m, objective in enumerate(verdict.problem.objectives)
-    ]
-
-
-def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain data, ready for JSON."""
-    return {
-        "stopped": verdict.stopped,
-        "stopped_at": verdict.stopped_at,
-        "pulls": verdict.pulls,
-        "log_inv_delta": verdict.log_inv_delta,
-        "certified": verdict.certified,
-        "objectives": objective_rows(verdict),
-    }

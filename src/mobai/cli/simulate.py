@@ -10,8 +10,8 @@ from mobai import Results, simulate
 from mobai.cli import options, screen
 from mobai.cli.progress import Bar
 from mobai.engine import pair_up
+from mobai.lab.instances import find_instance
 from mobai.lab.summary import Summary
-from mobai.paper.instances import find_instance
 from mobai.rules.catalogue import SAMPLING
 from mobai.theory.thresholds import THRESHOLDS
 

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
+from mobai import views
 from mobai.cli import formats, options, screen
 from mobai.cli.loading import load_experiment
 
@@ -37,7 +38,7 @@ def command(name: str, watch: bool, interval: float, storage: str, form: str) ->
     if form == "table":
         screen.out.print(picture(status))
     else:
-        formats.emit(screen.objective_rows(status.verdict), form, _COLUMNS)
+        formats.emit(views.objective_rows(status.verdict), form, _COLUMNS)
 
 
 def _watch(experiment: Experiment, interval: float) -> None:
@@ -61,7 +62,7 @@ def picture(status: Status) -> RenderableType:
         f"{verdict.pulls:,} pulls, {status.pending:,} pending, {status.dropped + status.expired:,} dropped or expired"
     )
     table = screen.plain_table("objective", "best arm", "evidence", "", ">smallest delta")
-    for m, row in enumerate(screen.objective_rows(verdict)):
+    for m, row in enumerate(views.objective_rows(verdict)):
         decision = verdict.decisions[m]
         share = 1.0 if decision else max(0.0, row["evidence"] / row["threshold"])
         text = (

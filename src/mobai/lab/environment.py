@@ -6,8 +6,8 @@ import hashlib
 
 import numpy as np
 
-from mobai.lab.seeds import digest
 from mobai.problem import Family, FloatArray, Instance
+from mobai.seeds import digest
 
 ROWS = 64
 

@@ -14,10 +14,10 @@ import numpy as np
 from mobai.engine import Engine
 from mobai.kernels.trial import Ladder, RewardBlocks, TrialArrays
 from mobai.lab.environment import ROWS, Environment, Rewards
-from mobai.lab.seeds import stream
 from mobai.problem import FloatArray, Instance, IntArray
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.stopping import Monitor, StoppingRule
+from mobai.seeds import stream
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import no_prices
 

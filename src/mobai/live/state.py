@@ -13,13 +13,13 @@ import numpy as np
 
 from mobai.engine.engine import Engine, Told
 from mobai.errors import InputError, StorageError
-from mobai.lab.seeds import Places
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.journal import Event
 from mobai.live.reports import Report, only_new
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.problem import Problem
 from mobai.rules.stopping import GLR
+from mobai.seeds import Places
 
 
 class Difference(NamedTuple):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mobai.lab.document import Block, Paragraph, Picture, Table
+from mobai.document import Block, Paragraph, Picture, Table
+from mobai.lab.instances import find_instance
 from mobai.lab.results import need
 from mobai.paper.archive import Archive
-from mobai.paper.instances import find_instance
 from mobai.paper.runs import EPSILONS, LADDER, SYNTHETIC, TENTH
 from mobai.theory.lower_bound import lower_bound
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from mobai.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.errors import InputError
-from mobai.lab.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.lab.simulate import Progress
 from mobai.paper import figures, slips, tables, timing
 from mobai.paper.archive import Archive

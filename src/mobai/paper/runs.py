@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mobai.engine import Policy, pair_up
+from mobai.lab.instances import find_instance
 from mobai.lab.results import Results
 from mobai.lab.simulate import Progress, simulate
-from mobai.paper.instances import find_instance
 
 SYNTHETIC = "synthetic:seed=0"
 # The two readings of the paper's scaling of SNW: area as it is, and negated as the text says.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.lab.document import Block, Paragraph, Table
+from mobai.document import Block, Paragraph, Table
 from mobai.lab.summary import mean_interval
 from mobai.paper.archive import Archive
 from mobai.paper.runs import TENTH

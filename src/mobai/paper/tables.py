@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mobai.lab.document import Block, Paragraph, Table
+from mobai.document import Block, Paragraph, Table
+from mobai.lab.instances import find_instance, snw
 from mobai.lab.summary import SummaryRow
 from mobai.paper.archive import Archive
-from mobai.paper.instances import find_instance, snw
 from mobai.paper.published import NAMES, TABLE_2, TABLE_3, Published
 from mobai.paper.runs import SNW, SNW_AS_WRITTEN, TABLES, TENTH, TWENTIETH
 from mobai.theory.lower_bound import lower_bound

@@ -7,12 +7,12 @@ import time
 
 import numpy as np
 
+from mobai.document import Block, Paragraph, Table
 from mobai.engine import Policy
-from mobai.lab.document import Block, Paragraph, Table
 from mobai.lab.environment import Environment
+from mobai.lab.instances import find_instance
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.paper.archive import Archive
-from mobai.paper.instances import find_instance
 from mobai.paper.published import TABLE_1
 from mobai.paper.runs import SYNTHETIC
 from mobai.rules.catalogue import sampling_rule

@@ -1,4 +1,4 @@
-"""The instances of the paper's experiments, and the names by which the command line knows them."""
+"""Built-in instances, those of the paper among them, and the names by which the command line knows them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.lab.seeds import stream
 from mobai.problem import Instance
 from mobai.rules.catalogue import parse_spec
+from mobai.seeds import stream
 
 
 def synthetic(seed: int = 0, arms: int = 20, objectives: int = 10) -> Instance:
@@ -37,7 +37,7 @@ def snw(scale: float = 10.0, negate_area: bool = True) -> Instance:
     used as a benchmark by Zuluaga, Krause and Püschel (JMLR 2016); docs/data.md says where the table comes from. The
     paper's text says the area is negated and the rewards are multiplied by 10.
     """
-    table = (files("mobai.paper") / "snw.csv").read_text(encoding="utf-8")
+    table = (files("mobai.lab") / "snw.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(table.splitlines()))
     area = np.array([float(row["log2_area"]) for row in rows])
     throughput = np.array([float(row["log2_throughput"]) for row in rows])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mobai import InputError, lower_bound
-from mobai.paper.instances import BUILT_IN, find_instance, remark2, snw, synthetic
+from mobai.lab.instances import BUILT_IN, find_instance, remark2, snw, synthetic
 
 
 def test_synthetic_is_the_papers() -> None:
