@@ -1,1 +1,1 @@
-"""Simulation: environments, trials and seeds."""
+"""Simulation: built-in instances, environments, trials, results."""

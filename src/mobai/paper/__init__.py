@@ -1,1 +1,1 @@
-"""The paper's instances (tables and figures will join them)."""
+"""The paper, reproduced: its tables and figures as declared runs."""

@@ -1,1 +1,1 @@
-"""The mathematics: lower bound and oracle weights, surrogate program, GLR statistic, thresholds."""
+"""The mathematics: observations, lower bound and oracle weights, surrogate program, thresholds, intervals."""
