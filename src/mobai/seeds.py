@@ -26,17 +26,18 @@ def stream(seed: int, *axes: str | int) -> np.random.Generator:
     return np.random.default_rng([seed, digest(*axes)])
 
 
-class Places:
-    """The random numbers of numbered places, each as good as a stream of its own and a twentieth of its price.
+class NumberedStreams:
+    """Streams known by a number, each as good as one made by :func:`stream` at a twentieth of the price.
 
-    One counter-based generator is set to the place; the last one given is no longer valid then.
+    They share one counter-based generator, which is set to a stream's beginning: the one returned before is then no
+    longer valid.
 
     Examples
     --------
-    >>> places = Places(1, "ask")
-    >>> places.at(7).random() == Places(1, "ask").at(7).random()
+    >>> streams = NumberedStreams(1, "ask")
+    >>> streams.at(7).random() == NumberedStreams(1, "ask").at(7).random()
     True
-    >>> places.at(7).random() == places.at(8).random()
+    >>> streams.at(7).random() == streams.at(8).random()
     False
     """
 
@@ -46,8 +47,8 @@ class Places:
         self._start = self._bits.state
 
     def at(self, number: int) -> np.random.Generator:
-        """Return the generator, set to the beginning of a place."""
-        # The first word of the counter counts the numbers drawn at a place.
+        """Return the generator, set to the beginning of a stream."""
+        # The first word of the counter counts the numbers drawn from a stream.
         self._start["state"]["counter"][1] = number
         self._bits.state = self._start
         return self._generator

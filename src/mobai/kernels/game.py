@@ -103,7 +103,7 @@ def separate_ties(gaps: Matrix, best: Integers, separated: Matrix) -> None:
 
 
 @kernel
-def ruffle(program: Program) -> None:
+def perturb(program: Program) -> None:
     """Change every pair by up to 1e-11, in a fixed pattern, so that no two are equal and no vertex is met again."""
     for m in range(program.a.shape[0]):
         for i in range(program.a.shape[1]):

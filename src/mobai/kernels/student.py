@@ -2,7 +2,7 @@
 
 An arm with n rewards, scatter v and a mean at distance d from a candidate mean has, for the width c, k = c / (n + c)::
 
-    log E = part(d) - 1/2 log(1 + n/c),     part(d) = n/2 log( (v + n d^2) / (v + k n d^2) )
+    log E = log_ratio(d) - 1/2 log(1 + n/c),     log_ratio(d) = n/2 log( (v + n d^2) / (v + k n d^2) )
 
 Distances are measured from the rival's mean: the candidate x is at distance x from it and gap - x from the leader's.
 """
@@ -21,7 +21,7 @@ DEEPEST = 46
 
 
 @kernel
-def part(d: float, n: float, v: float, k: float) -> float:
+def log_ratio(d: float, n: float, v: float, k: float) -> float:
     """What speaks against a mean at distance d."""
     square = n * d * d
     if square == 0.0:
@@ -31,7 +31,7 @@ def part(d: float, n: float, v: float, k: float) -> float:
 
 @kernel
 def slope(d: float, n: float, v: float, k: float) -> float:
-    """The derivative of part."""
+    """The derivative of log_ratio."""
     square = n * d * d
     if square == 0.0:
         return 0.0
@@ -39,8 +39,8 @@ def slope(d: float, n: float, v: float, k: float) -> float:
 
 
 @kernel
-def bend(n: float, v: float, k: float) -> float:
-    """Where part turns from convex to concave."""
+def inflection(n: float, v: float, k: float) -> float:
+    """Return where log_ratio turns from convex to concave."""
     q = 2.0 / (1.0 + k + math.sqrt((1.0 + k) ** 2 + 12.0 * k))
     return math.sqrt(q * v / n)
 
@@ -56,11 +56,11 @@ def student_cost(gap: float, n_b: float, v_b: float, n_i: float, v_i: float) -> 
     middle = 0.5 * gap
     if spread_b + spread_i > 0.0:
         middle = gap * spread_i / (spread_b + spread_i)
-    least, leaders = part(gap, n_b, v_b, k_b), 1.0
-    other = part(gap, n_i, v_i, k_i)
+    least, leaders = log_ratio(gap, n_b, v_b, k_b), 1.0
+    other = log_ratio(gap, n_i, v_i, k_i)
     if other < least:
         least, leaders = other, 0.0
-    own, others = part(gap - middle, n_b, v_b, k_b), part(middle, n_i, v_i, k_i)
+    own, others = log_ratio(gap - middle, n_b, v_b, k_b), log_ratio(middle, n_i, v_i, k_i)
     if own + others <= least:
         least = own + others
         leaders = own / least if least > 0.0 else n_i / (n_b + n_i)
@@ -98,19 +98,19 @@ def more_than(evidence: float) -> float:
 def smallest_sum(
     gap: float, n_b: float, v_b: float, k_b: float, n_i: float, v_i: float, k_i: float, level: float, enough: float
 ) -> float:
-    """Return a lower bound, within the tolerance, of ``part_b(gap - x) + part_i(x)`` over 0 <= x <= gap.
+    """Return a lower bound, within the tolerance, of ``log_ratio_b(gap - x) + log_ratio_i(x)`` over 0 <= x <= gap.
 
-    Branch and bound over cells on which each part is convex or concave: there the tangent in the middle, or the chord,
+    Branch and bound over cells on which each summand is convex or concave: there the tangent in the middle, or the chord,
     is below it. As soon as some x is not above ``level``, its value is returned; cells whose bound is above ``enough``
     are not divided.
     """
     # Every x is at least half the gap away from one of the two means.
-    at_least = min(part(0.5 * gap, n_b, v_b, k_b), part(0.5 * gap, n_i, v_i, k_i))
+    at_least = min(log_ratio(0.5 * gap, n_b, v_b, k_b), log_ratio(0.5 * gap, n_i, v_i, k_i))
     if at_least > enough:
         return at_least
-    least = min(part(gap, n_b, v_b, k_b), part(gap, n_i, v_i, k_i))
-    turn_i = min(bend(n_i, v_i, k_i), gap)
-    turn_b = max(gap - bend(n_b, v_b, k_b), 0.0)
+    least = min(log_ratio(gap, n_b, v_b, k_b), log_ratio(gap, n_i, v_i, k_i))
+    turn_i = min(inflection(n_i, v_i, k_i), gap)
+    turn_b = max(gap - inflection(n_b, v_b, k_b), 0.0)
     bound, cells = math.inf, 0
     for stretch in range(3):
         # Between the two turns first: there the minimum is likeliest.
@@ -122,7 +122,7 @@ def smallest_sum(
             width = (end - start) / (1 << depth)
             low, high = start + place * width, start + (place + 1) * width
             x = 0.5 * (low + high)
-            least = min(least, part(gap - x, n_b, v_b, k_b) + part(x, n_i, v_i, k_i))
+            least = min(least, log_ratio(gap - x, n_b, v_b, k_b) + log_ratio(x, n_i, v_i, k_i))
             floor_b = line_below(gap - low, gap - high, gap - x, turn_b < x, n_b, v_b, k_b)
             floor_i = line_below(low, high, x, x < turn_i, n_i, v_i, k_i)
             floor = min(floor_b[0] + floor_i[0], floor_b[1] + floor_i[1])
@@ -143,8 +143,8 @@ def smallest_sum(
 def line_below(
     first: float, last: float, middle: float, convex: bool, n: float, v: float, k: float
 ) -> tuple[float, float]:
-    """A line that part is nowhere below between two distances, by its values there."""
+    """Return a line that log_ratio is nowhere below between two distances, by its values there."""
     if not convex:
-        return part(first, n, v, k), part(last, n, v, k)
-    height, rise = part(middle, n, v, k), slope(middle, n, v, k)
+        return log_ratio(first, n, v, k), log_ratio(last, n, v, k)
+    height, rise = log_ratio(middle, n, v, k), slope(middle, n, v, k)
     return height + rise * (first - middle), height + rise * (last - middle)

@@ -7,7 +7,7 @@ import numpy as np
 from mobai.kernels.basis import Scratch, decode, new_scratch, own_worth, price_of_total
 from mobai.kernels.compiled import array_kernel, entry, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, add_up, copy, fill, find_hubs
-from mobai.kernels.game import Program, has_ties, linearise, normalise, ruffle, separate_ties, slowest_of_all
+from mobai.kernels.game import Program, has_ties, linearise, normalise, perturb, separate_ties, slowest_of_all
 from mobai.kernels.pivots import simplex
 from mobai.kernels.starts import pin_evenly, pin_hubs, place_pins
 
@@ -107,7 +107,7 @@ def solve_program(
     pivots, value, upper = 0, 0.0, np.inf
     for start in range(4):
         if start == 2:
-            ruffle(program)
+            perturb(program)
         pinned = start > 0 or not warm
         if pinned and start % 2 == 0:
             pin_evenly(program, own, tight, pins)

@@ -23,28 +23,28 @@ from mobai.version import __version__
 AnyPolicy = Policy | SamplingRule | str
 
 
-class Line(NamedTuple):
+class PolicyGroup(NamedTuple):
     """One sampling rule and the stopping rules that read its trajectories."""
 
     rule: SamplingRule
     stoppings: tuple[StoppingRule, ...]
 
 
-def group_policies(policies: AnyPolicy | Iterable[AnyPolicy]) -> dict[str, Line]:
+def group_policies(policies: AnyPolicy | Iterable[AnyPolicy]) -> dict[str, PolicyGroup]:
     """Group policies by their sampling rule."""
     given = list(policies) if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
     if not given:
         raise InputError("policies: at least one is needed")
-    lines: dict[str, Line] = {}
+    lines: dict[str, PolicyGroup] = {}
     for one in given:
         policy = _policy(one)
         spec = rule_spec(policy.sampling)
-        line = lines.get(spec, Line(policy.sampling, ()))
+        line = lines.get(spec, PolicyGroup(policy.sampling, ()))
         if line.rule != policy.sampling:
             raise InputError(f"policies: two rules are both called {spec}; make them dataclasses, so that options show")
         if policy.stopping.name in [stopping.name for stopping in line.stoppings]:
             raise InputError(f"policies: {spec} with {policy.stopping.name} is given twice")
-        lines[spec] = Line(line.rule, (*line.stoppings, policy.stopping))
+        lines[spec] = PolicyGroup(line.rule, (*line.stoppings, policy.stopping))
     return lines
 
 
@@ -83,7 +83,11 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def check_settings(
-    instance: Instance, lines: dict[str, Line], levels: Sequence[float], n_jobs: int | None, out: str | Path | None
+    instance: Instance,
+    lines: dict[str, PolicyGroup],
+    levels: Sequence[float],
+    n_jobs: int | None,
+    out: str | Path | None,
 ) -> None:
     """Refuse what cannot be simulated, before anything is run."""
     if not isinstance(instance, Instance):
@@ -98,14 +102,14 @@ def check_settings(
                 stopping.level(instance.problem, x)
 
 
-def check_focus(lines: dict[str, Line], levels: Sequence[float]) -> None:
+def check_focus(lines: dict[str, PolicyGroup], levels: Sequence[float]) -> None:
     """Focused sampling depends on one delta and one stopping rule."""
     if len(levels) > 1 or any(len(line.stoppings) > 1 for line in lines.values()):
         raise InputError("focus: give one delta, and one stopping rule for each sampling rule")
 
 
 def configuration(
-    instance: Instance, lines: dict[str, Line], levels: Sequence[float], trials: int, seed: int, max_pulls: int
+    instance: Instance, lines: dict[str, PolicyGroup], levels: Sequence[float], trials: int, seed: int, max_pulls: int
 ) -> dict[str, Any]:
     """Return everything that determines the results, as plain data."""
     return {

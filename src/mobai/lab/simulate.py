@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mobai.lab.arguments import (
     AnyPolicy,
-    Line,
+    PolicyGroup,
     ascending_levels,
     check_focus,
     check_settings,
@@ -39,7 +39,7 @@ class Task(NamedTuple):
     """One trajectory to run."""
 
     spec: str
-    line: Line
+    line: PolicyGroup
     trial: int
 
 

@@ -31,9 +31,9 @@ class Database:
         self.engine = _engine(url, create)
         self.sqlite = self.engine.dialect.name == "sqlite"
         self.errors = _Errors(self.engine)
-        self._at_hand: deque[sa.PoolProxiedConnection] = deque()
+        self._idle: deque[sa.PoolProxiedConnection] = deque()
         # Whoever forgets to close it still leaves no connection behind.
-        weakref.finalize(self, _let_go, self.engine, self._at_hand)
+        weakref.finalize(self, _let_go, self.engine, self._idle)
         _OPEN.add(self)
 
     @contextmanager
@@ -53,8 +53,8 @@ class Database:
         except BaseException:
             self._undo(pooled)
             raise
-        if self.sqlite and not self._at_hand:
-            self._at_hand.append(pooled)
+        if self.sqlite and not self._idle:
+            self._idle.append(pooled)
         else:
             pooled.close()
 
@@ -66,11 +66,11 @@ class Database:
 
     def close(self) -> None:
         """Close every connection that is not in use."""
-        _let_go(self.engine, self._at_hand)
+        _let_go(self.engine, self._idle)
 
     def _connect(self) -> sa.PoolProxiedConnection:
         try:
-            return self._at_hand.pop()
+            return self._idle.pop()
         except IndexError:
             return self.engine.raw_connection()
 
@@ -98,9 +98,9 @@ class _Errors:
             raise StorageError(f"{self._shown}: {_plainly(error)}") from error
 
 
-def _let_go(engine: sa.Engine, at_hand: deque[sa.PoolProxiedConnection]) -> None:
-    while at_hand:
-        at_hand.pop().close()
+def _let_go(engine: sa.Engine, idle: deque[sa.PoolProxiedConnection]) -> None:
+    while idle:
+        idle.pop().close()
     engine.dispose()
 
 

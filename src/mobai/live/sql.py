@@ -27,7 +27,7 @@ class SqlJournal:
 
     def __init__(self, url: str | sa.URL, *, create: bool = True) -> None:
         self._database = Database(url, create=create)
-        self._text = _Text(self._database.engine.dialect.name)
+        self._statements = _Statements(self._database.engine.dialect.name)
         with self._database.errors:
             migrate(self._database.engine, create=create)
 
@@ -40,34 +40,34 @@ class SqlJournal:
                 handle = Handle(name, int(added.scalar_one()))
             except IntegrityError:
                 raise InputError(f"name: there is an experiment {name!r} already") from None
-            self._text.append(connection.connection.driver_connection, handle.number, event)
+            self._statements.append(connection.connection.driver_connection, handle.number, event)
         return handle
 
     def find(self, name: str) -> Handle:
         """Look an experiment up; InputError if there is none."""
         with self._database.errors, self._database.driver("DEFERRED") as driver:
-            number = self._text.number(driver, name)
+            number = self._statements.number(driver, name)
             if number is None:
-                raise no_such(name, self._text.names(driver))
+                raise no_such(name, self._statements.names(driver))
             return Handle(name, number)
 
     def names(self) -> list[str]:
         """Return the names of all experiments, in the order of their creation."""
         with self._database.errors, self._database.driver("DEFERRED") as driver:
-            return self._text.names(driver)
+            return self._statements.names(driver)
 
     @contextmanager
     def lock(self, handle: Handle) -> Iterator[Log]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         with self._database.errors, self._database.driver("IMMEDIATE") as driver:
             self._check(driver, handle, lock=True)
-            yield _SqlLog(driver, handle.number, self._text)
+            yield _SqlLog(driver, handle.number, self._statements)
 
     def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them, without locking."""
         with self._database.errors, self._database.driver("DEFERRED") as driver:
             self._check(driver, handle)
-            return self._text.after(driver, handle.number, after, most)
+            return self._statements.after(driver, handle.number, after, most)
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
         """Return the latest snapshot, if there is any."""
@@ -100,26 +100,26 @@ class SqlJournal:
 
     def _check(self, driver: Any, handle: Handle, lock: bool = False) -> None:
         """Refuse a handle whose experiment is gone, and lock the row of one that is there on PostgreSQL."""
-        check_handle(handle, self._text.number(driver, handle.name, lock), lambda: self._text.names(driver))
+        check_handle(handle, self._statements.number(driver, handle.name, lock), lambda: self._statements.names(driver))
 
 
 class _SqlLog:
-    def __init__(self, driver: Any, number: int, text: _Text) -> None:
-        self._driver, self._number, self._text = driver, number, text
+    def __init__(self, driver: Any, number: int, statements: _Statements) -> None:
+        self._driver, self._number, self._statements = driver, number, statements
         self._last: int | None = None
 
     def after(self, seq: int) -> Sequence[Event]:
-        return self._text.after(self._driver, self._number, seq)
+        return self._statements.after(self._driver, self._number, seq)
 
     def append(self, event: Event) -> None:
         if self._last is None:
-            self._last = self._text.last(self._driver, self._number)
+            self._last = self._statements.last(self._driver, self._number)
         check_next(event, self._last)
-        self._text.append(self._driver, self._number, event)
+        self._statements.append(self._driver, self._number, event)
         self._last = event.seq
 
 
-class _Text:
+class _Statements:
     """The statements of every call, as text: building them anew each time takes longer than running them."""
 
     def __init__(self, dialect: str) -> None:

@@ -19,7 +19,7 @@ from mobai.live.reports import Report, only_new
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.problem import Problem
 from mobai.rules.stopping import GLR
-from mobai.seeds import Places
+from mobai.seeds import NumberedStreams
 
 
 class Difference(NamedTuple):
@@ -50,7 +50,7 @@ class State:
         self.engine = new_engine(self.settings)
         self.assignments = Assignments(self.settings.problem.shape[1])
         self.differences: list[Difference] = []
-        self._coins = Places(self.settings.seed, "ask")
+        self._coins = NumberedStreams(self.settings.seed, "ask")
         self._compare = compare
 
     @property
