@@ -100,7 +100,7 @@ def smallest_sum(
 ) -> float:
     """Return a lower bound, within the tolerance, of ``log_ratio_b(gap - x) + log_ratio_i(x)`` over 0 <= x <= gap.
 
-    Branch and bound over cells on which each summand is convex or concave: there the tangent in the middle, or the chord,
+    Branch and bound over cells on which each is convex or concave: there the tangent in the middle, or the chord,
     is below it. As soon as some x is not above ``level``, its value is returned; cells whose bound is above ``enough``
     are not divided.
     """
