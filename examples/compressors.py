@@ -29,7 +29,7 @@ STRETCH = 200_000
 
 
 def compressor(arm: str) -> Callable[[bytes], bytes]:
-    """Give the function of an arm such as ``zlib-6``."""
+    """Return the function of an arm such as ``zlib-6``."""
     library, _, level = arm.partition("-")
     functions: dict[str, Callable[[bytes], bytes]] = {
         "zlib": lambda data: zlib.compress(data, int(level)),
@@ -40,7 +40,7 @@ def compressor(arm: str) -> Callable[[bytes], bytes]:
 
 
 def material() -> bytes:
-    """Give the bytes to compress: the file named by FILE, or the text of this project."""
+    """Return the bytes to compress: the file named by FILE, or the text of this project."""
     if os.environ.get("FILE"):
         return Path(os.environ["FILE"]).read_bytes()
     root = Path(__file__).parent.parent
@@ -55,7 +55,7 @@ def measure(arm: str) -> dict[str, float]:
 
 
 def peak_memory() -> int:
-    """Give the most memory this process has used so far, in kilobytes."""
+    """Return the most memory this process has used so far, in kilobytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 

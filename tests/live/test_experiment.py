@@ -534,6 +534,8 @@ def test_one_created_anew_is_another_experiment(make_journal: Callable[[], Journ
         ("asked", {"arms": [-1]}),
         ("asked", {"arms": [True]}),
         ("asked", {"arms": [99]}),
+        ("asked", {"arms": [None]}),
+        ("asked", {"arms": [0, None]}),
         ("asked", {"arms": 1}),
         ("asked", {}),
         ("told", {"reports": [[99, {"click": 1}]]}),

@@ -1,4 +1,4 @@
-"""TrialRecord as a table, JSON or CSV, on standard output."""
+"""Rows as a table, JSON or CSV, on standard output."""
 
 from __future__ import annotations
 

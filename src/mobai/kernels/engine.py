@@ -16,7 +16,7 @@ def record(obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truth
     """Take in the rewards of several pulls, NaN where one is missing; in place.
 
     ``first`` marks rewards that are the first ones of their pull. With ``are_pending`` such a pull was pending until
-    now. TrialRecord of arms below 0 are left out.
+    now. Rows of arms below 0 are left out.
     """
     for n in range(len(arms)):
         arm = arms[n]
@@ -81,8 +81,10 @@ def exceeds(
     bar: float,
 ) -> bool:
     """Whether the evidence of all these objectives may exceed a bar: a quick no, or else a maybe."""
-    if len(prices.retired) > 0 or not bar < math.inf:
-        return bar < math.inf
+    if bar == math.inf:
+        return False
+    if len(prices.retired) > 0:
+        return True
     return weakest_pair(kind, obs, prices, 0.0, block, first, last, pulls, bar) > bar
 
 

@@ -31,7 +31,7 @@ def log_ratio(d: float, n: float, v: float, k: float) -> float:
 
 @kernel
 def slope(d: float, n: float, v: float, k: float) -> float:
-    """The derivative of log_ratio."""
+    """Return the derivative of log_ratio."""
     square = n * d * d
     if square == 0.0:
         return 0.0

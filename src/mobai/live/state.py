@@ -86,7 +86,8 @@ class State:
         """Take events of a journal in, all of them complete."""
         for event in events:
             try:
-                self.apply(event)
+                if self.apply(event) != event:
+                    raise InputError("it is incomplete: what was asked for must be in it")
             except (InputError, LookupError, TypeError, ValueError) as error:
                 raise StorageError(f"event {event.seq} ({event.kind}) is damaged: {error}") from error
 
