@@ -23,7 +23,7 @@ from mobai.kernels.observations import (
     renew_noise,
     scatter_of,
 )
-from mobai.kernels.student import student_cost
+from mobai.kernels.student import Sample, student_cost
 from mobai.kernels.unit import unit_cost
 
 
@@ -84,7 +84,7 @@ def estimated_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
         eps = obs.objectives.eps[m] / obs.objectives.width[m]
         return unit_cost(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
     gap = gap_between(obs, m, best, i)
-    return student_cost(gap, n_b, scatter_of(obs, m, best), n_i, scatter_of(obs, m, i))[0]
+    return student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[0]
 
 
 @inner_kernel

@@ -7,7 +7,7 @@ import math
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
-from mobai.kernels.evidence import Prices, against_retired, exact_evidence, weakest_pair
+from mobai.kernels.evidence import Scoring, against_retired, exact_evidence, weakest_pair
 from mobai.kernels.observations import ObservationArrays, add_reward
 
 
@@ -41,68 +41,50 @@ def expect(obs: ObservationArrays, arm: int, pulls: int) -> None:
 
 
 @entry
-def look(
-    kind: int,
-    sticky: bool,
-    obs: ObservationArrays,
-    prices: Prices,
-    pulls: float,
-    bars: Vector,
-    blocks: Integers,
-    found: Vector,
-) -> bool:
+def look(scoring: Scoring, sticky: bool, obs: ObservationArrays, bars: Vector, blocks: Integers, found: Vector) -> bool:
     """Fill in the evidence where it exceeds its bar, minus infinity elsewhere; whether there is any such place.
 
     A sticky rule has one bar per objective, the others one for all. ``blocks`` has the pair that last kept each below
     its bar (objective, leader, arm; changed in place).
     """
     any_found = False
-    for line in range(len(bars)):
-        first, last = (line, line + 1) if sticky else (0, len(obs.leaders))
-        found[line] = -math.inf
-        if exceeds(kind, obs, prices, blocks[line], first, last, pulls, bars[line]):
+    for n in range(len(bars)):
+        first, last = (n, n + 1) if sticky else (0, len(obs.leaders))
+        found[n] = -math.inf
+        if exceeds(scoring, obs, blocks[n], first, last, bars[n]):
             evidence = math.inf
             for m in range(first, last):
-                evidence = min(evidence, evidence_of(kind, obs, prices, m, pulls))
-            if evidence > bars[line]:
-                found[line], any_found = evidence, True
+                evidence = min(evidence, evidence_of(scoring, obs, m))
+            if evidence > bars[n]:
+                found[n], any_found = evidence, True
     return any_found
 
 
 @kernel
-def exceeds(
-    kind: int,
-    obs: ObservationArrays,
-    prices: Prices,
-    block: Integers,
-    first: int,
-    last: int,
-    pulls: float,
-    bar: float,
-) -> bool:
+def exceeds(scoring: Scoring, obs: ObservationArrays, block: Integers, first: int, last: int, bar: float) -> bool:
     """Whether the evidence of all these objectives may exceed a bar: a quick no, or else a maybe."""
     if bar == math.inf:
         return False
-    if len(prices.retired) > 0:
+    if len(scoring.prices.retired) > 0:
         return True
-    return weakest_pair(kind, obs, prices, 0.0, block, first, last, pulls, bar) > bar
+    return weakest_pair(scoring, 0.0, obs, block, first, last, bar) > bar
 
 
 @entry
-def weigh(kind: int, obs: ObservationArrays, prices: Prices, pulls: float, evidence: Vector) -> None:
+def weigh(scoring: Scoring, obs: ObservationArrays, evidence: Vector) -> None:
     """Fill in the evidence of every objective: that of its weakest pair."""
     for m in range(len(evidence)):
-        evidence[m] = evidence_of(kind, obs, prices, m, pulls)
+        evidence[m] = evidence_of(scoring, obs, m)
 
 
 @kernel
-def evidence_of(kind: int, obs: ObservationArrays, prices: Prices, m: int, pulls: float) -> float:
+def evidence_of(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
     """Return the evidence of an objective's weakest pair, less what it pays.
 
     If arms of the start were retired, two others pay nothing as long as the leader beats the retired ones, too.
     """
-    least = exact_evidence(kind, obs, prices, 0.0, m, pulls)
-    if len(prices.retired) > 0:
-        least = min(least, against_retired(kind, obs, prices, m, pulls))
-        least = max(least, exact_evidence(kind, obs, prices, prices.all_pairs, m, pulls))
+    least = exact_evidence(scoring, 0.0, obs, m)
+    if len(scoring.prices.retired) > 0:
+        least = min(least, against_retired(scoring, obs, m))
+        least = max(least, exact_evidence(scoring, scoring.prices.all_pairs, obs, m))
     return least

@@ -12,7 +12,7 @@ from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.costs import renew_pair, renew_row
 from mobai.kernels.dense import Integers, Vector
 from mobai.kernels.observations import NORMAL, UNIT, ObservationArrays, gap_between, position
-from mobai.kernels.student import student_score
+from mobai.kernels.student import Sample, student_score
 from mobai.kernels.unit import unit_score
 
 # The thresholds of mobai.theory.thresholds.
@@ -26,6 +26,14 @@ class Prices(NamedTuple):
     surcharges: Vector  # of each arm, against arms that were there before it; 0 for arms of the start
     all_pairs: float  # of two arms of the start, when nothing is known about retired ones
     retired: Integers  # the arms of the start that were retired
+
+
+class Scoring(NamedTuple):
+    """How pairs are scored at one moment."""
+
+    kind: int  # MIXTURE, KAUFMANN_KOOLEN, THEORY or EMPIRICAL
+    prices: Prices
+    pulls: float  # answered so far
 
 
 @kernel
@@ -78,7 +86,7 @@ def score(
 
 
 @kernel
-def score_of(kind: int, obs: ObservationArrays, m: int, i: int, pulls: float, level: float, beyond: float) -> float:
+def score_of(scoring: Scoring, obs: ObservationArrays, m: int, i: int, level: float, beyond: float) -> float:
     """Return the evidence of an arm's pair with the leader, whatever the family; its cost must be up to date.
 
     Where it is not above ``level``, any number that is not may come back, and where it is above ``beyond``, any that
@@ -88,13 +96,14 @@ def score_of(kind: int, obs: ObservationArrays, m: int, i: int, pulls: float, le
     n_b, n_i = obs.counts[m, best], obs.counts[m, i]
     if n_b == 0.0 or n_i == 0.0:
         return z
-    if kind != MIXTURE or obs.objectives.model[m] == NORMAL:
-        return score(kind, z, n_b, n_i, obs.sd[m, i] / obs.sd[m, best], pulls, obs.costs.size, level)
+    if scoring.kind != MIXTURE or obs.objectives.model[m] == NORMAL:
+        ratio = obs.sd[m, i] / obs.sd[m, best]
+        return score(scoring.kind, z, n_b, n_i, ratio, scoring.pulls, obs.costs.size, level)
     if obs.objectives.model[m] == UNIT:
         eps = obs.objectives.eps[m] / obs.objectives.width[m]
         return unit_score(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
     gap = gap_between(obs, m, best, i)
-    return student_score(gap, n_b, obs.scatter[m, best], n_i, obs.scatter[m, i], level, beyond)
+    return student_score(gap, Sample(n_b, obs.scatter[m, best]), Sample(n_i, obs.scatter[m, i]), level, beyond)
 
 
 @kernel
@@ -105,33 +114,24 @@ def price_of(surcharges: Vector, one: int, other: int, initial: float) -> float:
 
 
 @inner_kernel
-def priced_evidence(
-    kind: int, obs: ObservationArrays, prices: Prices, initial: float, m: int, i: int, pulls: float, level: float
-) -> float:
+def priced_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: int, i: int, level: float) -> float:
     """Return the evidence of a pair, less what it pays; any number that is not above the level if it is not."""
     b = obs.leaders[m]
-    price = price_of(prices.surcharges, b, i, initial)
+    price = price_of(scoring.prices.surcharges, b, i, initial)
     evidence = obs.costs[m, i]
     if evidence > level + price:
         if obs.objectives.model[m] == NORMAL:
             ratio, n_b, n_i = obs.sd[m, i] / obs.sd[m, b], obs.counts[m, b], obs.counts[m, i]
-            evidence = score(kind, evidence, n_b, n_i, ratio, pulls, obs.costs.size, level + price)
+            size = obs.costs.size
+            evidence = score(scoring.kind, evidence, n_b, n_i, ratio, scoring.pulls, size, level + price)
         else:
-            evidence = score_of(kind, obs, m, i, pulls, level + price, math.inf)
+            evidence = score_of(scoring, obs, m, i, level + price, math.inf)
     return evidence - price
 
 
 @inner_kernel
 def weakest_pair(
-    kind: int,
-    obs: ObservationArrays,
-    prices: Prices,
-    initial: float,
-    block: Integers,
-    first: int,
-    last: int,
-    pulls: float,
-    level: float,
+    scoring: Scoring, initial: float, obs: ObservationArrays, block: Integers, first: int, last: int, level: float
 ) -> float:
     """Return the smallest evidence of the pairs of objectives ``first`` to ``last - 1``, less what they pay.
 
@@ -153,7 +153,7 @@ def weakest_pair(
             if step == 1 and obs.stale[m]:
                 renew_row(obs, m)
             if i != b and obs.active[i]:
-                least = min(least, priced_evidence(kind, obs, prices, initial, m, i, pulls, level))
+                least = min(least, priced_evidence(scoring, initial, obs, m, i, level))
             if least <= level:
                 block[0], block[1], block[2] = m, b, i
                 return least
@@ -169,26 +169,26 @@ def moved_to_front(step: int, first: int) -> int:
 
 
 @kernel
-def exact_evidence(kind: int, obs: ObservationArrays, prices: Prices, initial: float, m: int, pulls: float) -> float:
+def exact_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: int) -> float:
     """Return the evidence of an objective's weakest pair, less what it pays."""
     if obs.stale[m]:
         renew_row(obs, m)
     least, b = math.inf, obs.leaders[m]
     for i in range(obs.means.shape[1]):
         if i != b and obs.active[i]:
-            price = price_of(prices.surcharges, b, i, initial)
-            least = min(least, score_of(kind, obs, m, i, pulls, -math.inf, least + price) - price)
+            price = price_of(scoring.prices.surcharges, b, i, initial)
+            least = min(least, score_of(scoring, obs, m, i, -math.inf, least + price) - price)
     return least
 
 
 @kernel
-def against_retired(kind: int, obs: ObservationArrays, prices: Prices, m: int, pulls: float) -> float:
+def against_retired(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
     """Return how clearly the leader beats the retired arms of the start; minus infinity if one is ahead of it."""
     least, b = math.inf, obs.leaders[m]
-    for k in range(len(prices.retired)):
-        i = prices.retired[k]
+    for k in range(len(scoring.prices.retired)):
+        i = scoring.prices.retired[k]
         ahead = obs.means[m, i] > obs.means[m, b] or (obs.means[m, i] == obs.means[m, b] and i < b)
         if ahead or obs.counts[m, b] == 0.0:
             return -math.inf
-        least = min(least, score_of(kind, obs, m, i, pulls, -math.inf, least))
+        least = min(least, score_of(scoring, obs, m, i, -math.inf, least))
     return least

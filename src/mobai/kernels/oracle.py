@@ -79,20 +79,8 @@ def advance(cone: Cone, point: Point, system: System, barrier: float) -> float:
     fall = change_floor_prices(cone, point, barrier, move, changes[objectives])
     for m in range(objectives):
         j = cone.best[m]
-        one = price_changes(
-            cone.own[m],
-            cone.lead[m],
-            inverse,
-            inverse[j],
-            point.prices[m],
-            point.slack[m],
-            barrier,
-            move,
-            move[j],
-            changes[m],
-        )
+        fall = max(fall, change_prices(cone, point, system, m, barrier))
         changes[m, j] = 0.0
-        fall = max(fall, one)
     length = longest_step(cone, point, move, fall, system.right)
     for i in range(arms):
         point.weights[i] += length * move[i]
@@ -104,19 +92,11 @@ def advance(cone: Cone, point: Point, system: System, barrier: float) -> float:
 
 
 @fast_kernel
-def price_changes(
-    own: Vector,
-    lead: Vector,
-    inverse: Vector,
-    inverse_best: float,
-    prices: Vector,
-    slack: Vector,
-    barrier: float,
-    move: Vector,
-    move_best: float,
-    change: Vector,
-) -> float:
-    """Fill in the change of one objective's prices; returns the fastest relative fall."""
+def change_prices(cone: Cone, point: Point, system: System, m: int, barrier: float) -> float:
+    """Fill in the change of one objective's prices; return the fastest relative fall."""
+    own, lead, prices, slack = cone.own[m], cone.lead[m], point.prices[m], point.slack[m]
+    inverse, move, change = system.inverse, system.move, system.changes[m]
+    inverse_best, move_best = inverse[cone.best[m]], move[cone.best[m]]
     fall = 0.0
     for i in range(len(own)):
         opening = own[i] * inverse[i] * inverse[i] * move[i] + lead[i] * inverse_best * inverse_best * move_best

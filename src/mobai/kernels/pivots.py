@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mobai.kernels.basis import (
@@ -25,6 +27,14 @@ SLACK_TOLERANCE = 1e-13
 # A slack falls only if its rate of change stands out of the rounding of its own terms.
 FALLS = 1e-13
 TIE = 1.0 + 1e-12
+
+
+class Block(NamedTuple):
+    """What stops a move first: the constraint's code (-1 for none), after which length, and how fast it falls."""
+
+    code: int
+    length: float
+    fall: float
 
 
 @kernel
@@ -78,26 +88,24 @@ def first_blocking(
     and only objectives with a pair that is too slow there are searched.
     """
     climb = direction[len(direction) - 1]
-    length, block, steepest = blocking_share(program, lines, member, shares, direction, change)
+    block = blocking_share(program, lines, member, shares, direction, change)
     tried = np.inf
     for m in range(len(program.best)):
-        if tried != length:
-            tried = length
+        if tried != block.length:
+            tried = block.length
             for i in range(len(shares)):
-                trial[i] = shares[i] + length * change[i]
-        reached = block >= 0 and slowest(program.a, program.b, m, trial, program.best[m]) >= value + length * climb
+                trial[i] = shares[i] + tried * change[i]
+        reached = block.code >= 0 and slowest(program.a, program.b, m, trial, program.best[m]) >= value + tried * climb
         if not reached:
-            length, block, steepest = blocking_pair(
-                program, m, member, shares, change, value, climb, length, block, steepest
-            )
-    return block
+            block = blocking_pair(program, m, member, shares, change, value, climb, block)
+    return block.code
 
 
 @kernel
 def blocking_share(
     program: Program, lines: Lines, member: Flags, shares: Vector, direction: Vector, change: Vector
-) -> tuple[float, int, float]:
-    """How far the total and the floors let the move go: the length, which of them blocks, and how fast it falls."""
+) -> Block:
+    """Return how far the total and the floors let the move go."""
     objectives, arms = program.a.shape
     width, climb = objectives + 1, direction[len(direction) - 1]
     length, block, steepest = np.inf, -1, 0.0
@@ -115,23 +123,15 @@ def blocking_share(
                 if slack * TIE < -change[i] * length or -change[i] > steepest:
                     block, steepest = i * width + objectives, -change[i]
                 length = min(length, slack / -change[i])
-    return length, block, steepest
+    return Block(block, length, steepest)
 
 
 @kernel
 def blocking_pair(
-    program: Program,
-    m: int,
-    member: Flags,
-    shares: Vector,
-    change: Vector,
-    value: float,
-    climb: float,
-    length: float,
-    block: int,
-    steepest: float,
-) -> tuple[float, int, float]:
-    """The same for one objective's pairs, given how far the others let the move go."""
+    program: Program, m: int, member: Flags, shares: Vector, change: Vector, value: float, climb: float, so_far: Block
+) -> Block:
+    """Return how far one objective's pairs let the move go, given how far the others do."""
+    block, length, steepest = so_far
     j, width = program.best[m], len(program.best) + 1
     for i in range(len(shares)):
         by_rival, by_best = program.a[m, i] * change[i], program.b[m, i] * change[j]
@@ -143,7 +143,7 @@ def blocking_pair(
             if slack * TIE < fall * length or fall > steepest:
                 block, steepest = i * width + m, fall
             length = min(length, slack / fall)
-    return length, block, steepest
+    return Block(block, length, steepest)
 
 
 @kernel
@@ -165,52 +165,57 @@ def simplex(program: Program, own: Integers, tight: Integers, warm: bool, shares
     A warm start, from a basis of another program, may be infeasible: then there is nothing to pivot. Basis, shares and
     the prices of the scratch are changed in place.
     """
-    objectives, arms = program.a.shape
-    n, width = len(tight), objectives + 1
-    lines, pins, prices, matrix, swaps = scratch.lines, scratch.pins, scratch.prices, scratch.matrix, scratch.swaps
-    z, direction, change, trial, member = (
-        scratch.z,
-        scratch.direction,
-        scratch.change,
-        scratch.trial,
-        scratch.member,
-    )
+    lines, n = scratch.lines, len(tight)
     draw_lines(program, lines, own)
-    mark_members(program, own, tight, member)
-    most = 1000 + 10 * arms
+    mark_members(program, own, tight, scratch.member)
+    most = 1000 + 10 * len(shares)
     for pivots in range(most):
-        if not factorise(program, lines, pins, tight, matrix, swaps, z):
+        if not factorise(program, lines, scratch.pins, tight, scratch.matrix, scratch.swaps, scratch.z):
             return pivots
-        solve(matrix, swaps, z)
-        evaluate(lines, z, 1.0, shares)
-        if pivots == 0 and warm and not feasible(program, shares, z[n - 1]):
+        solve(scratch.matrix, scratch.swaps, scratch.z)
+        evaluate(lines, scratch.z, 1.0, shares)
+        if pivots == 0 and warm and not feasible(program, shares, scratch.z[n - 1]):
             return pivots
-        fill(prices, 0.0)
-        prices[n - 1] = -1.0
-        solve_transposed(matrix, swaps, prices)
-        leaving, is_own = choose_leaving(program, own, tight, scratch)
-        if leaving < 0:
+        fill(scratch.prices, 0.0)
+        scratch.prices[n - 1] = -1.0
+        solve_transposed(scratch.matrix, scratch.swaps, scratch.prices)
+        if not pivot(program, own, tight, shares, scratch):
             return pivots
-        if is_own:
-            # The arm's own constraint is to leave: another tight one of the same arm takes its place first.
-            exchange(program, lines, own, tight, leaving)
-            if not factorise(program, lines, pins, tight, matrix, swaps, direction):
-                return pivots
-        fill(direction, 0.0)
-        is_pin = tight[leaving] > arms * width
-        direction[leaving] = -1.0 if is_pin and prices[leaving] > 0.0 else 1.0
-        solve(matrix, swaps, direction)
-        evaluate(lines, direction, 0.0, change)
-        block = first_blocking(program, lines, member, shares, direction, change, z[n - 1], trial)
-        if block < 0:
-            return pivots
-        member[tight[leaving]] = 0
-        member[block] = 1
-        tight[leaving] = block
-        i = block // width
-        if i < arms and program.place[i] < 0 and firmness(program, i, block % width) > firmness(program, i, own[i]):
-            exchange(program, lines, own, tight, leaving)
     return most
+
+
+@kernel
+def pivot(program: Program, own: Integers, tight: Integers, shares: Vector, scratch: Scratch) -> bool:
+    """Let the constraint of the worst price leave the basis and the first that blocks enter, in place.
+
+    Returns whether there was anything to exchange.
+    """
+    lines, matrix, swaps = scratch.lines, scratch.matrix, scratch.swaps
+    direction, change, member = scratch.direction, scratch.change, scratch.member
+    arms, width = len(own), len(program.best) + 1
+    leaving, is_own = choose_leaving(program, own, tight, scratch)
+    if leaving < 0:
+        return False
+    if is_own:
+        # The arm's own constraint is to leave: another tight one of the same arm takes its place first.
+        exchange(program, lines, own, tight, leaving)
+        if not factorise(program, lines, scratch.pins, tight, matrix, swaps, direction):
+            return False
+    fill(direction, 0.0)
+    is_pin = tight[leaving] > arms * width
+    direction[leaving] = -1.0 if is_pin and scratch.prices[leaving] > 0.0 else 1.0
+    solve(matrix, swaps, direction)
+    evaluate(lines, direction, 0.0, change)
+    value = scratch.z[len(tight) - 1]
+    block = first_blocking(program, lines, member, shares, direction, change, value, scratch.trial)
+    if block < 0:
+        return False
+    member[tight[leaving]], member[block] = 0, 1
+    tight[leaving] = block
+    i = block // width
+    if i < arms and program.place[i] < 0 and firmness(program, i, block % width) > firmness(program, i, own[i]):
+        exchange(program, lines, own, tight, leaving)
+    return True
 
 
 @kernel

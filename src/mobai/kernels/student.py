@@ -10,6 +10,7 @@ Distances are measured from the rival's mean: the candidate x is at distance x f
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from mobai.kernels.compiled import kernel
 
@@ -20,18 +21,26 @@ MOST_CELLS = 4096
 DEEPEST = 46
 
 
+class Sample(NamedTuple):
+    """What the rewards of one arm say."""
+
+    count: float
+    scatter: float  # the sum of squares around their mean
+
+
 @kernel
-def log_ratio(d: float, n: float, v: float, k: float) -> float:
-    """What speaks against a mean at distance d."""
-    square = n * d * d
+def log_ratio(d: float, arm: Sample, k: float) -> float:
+    """Return what speaks against a mean at distance d."""
+    square = arm.count * d * d
     if square == 0.0:
         return 0.0
-    return 0.5 * n * math.log((v + square) / (v + k * square))
+    return 0.5 * arm.count * math.log((arm.scatter + square) / (arm.scatter + k * square))
 
 
 @kernel
-def slope(d: float, n: float, v: float, k: float) -> float:
+def slope(d: float, arm: Sample, k: float) -> float:
     """Return the derivative of log_ratio."""
+    n, v = arm.count, arm.scatter
     square = n * d * d
     if square == 0.0:
         return 0.0
@@ -39,49 +48,48 @@ def slope(d: float, n: float, v: float, k: float) -> float:
 
 
 @kernel
-def inflection(n: float, v: float, k: float) -> float:
+def inflection(arm: Sample, k: float) -> float:
     """Return where log_ratio turns from convex to concave."""
     q = 2.0 / (1.0 + k + math.sqrt((1.0 + k) ** 2 + 12.0 * k))
-    return math.sqrt(q * v / n)
+    return math.sqrt(q * arm.scatter / arm.count)
 
 
 @kernel
-def student_cost(gap: float, n_b: float, v_b: float, n_i: float, v_i: float) -> tuple[float, float]:
-    """A transport cost for sampling, no smaller than any width's evidence, and the share of it that is the leader's.
+def student_cost(gap: float, best: Sample, rival: Sample) -> tuple[float, float]:
+    """Return a transport cost for sampling, no smaller than any width's evidence, and the leader's share of it.
 
     The smallest of three candidates: either mean, and where the two meet when the variances are taken for known.
     """
-    k_b, k_i = 1.0 / (n_b + 1.0), 1.0 / (n_i + 1.0)
-    spread_b, spread_i = v_b / (n_b * n_b), v_i / (n_i * n_i)
+    k_b, k_i = 1.0 / (best.count + 1.0), 1.0 / (rival.count + 1.0)
+    spread_b, spread_i = best.scatter / (best.count * best.count), rival.scatter / (rival.count * rival.count)
     middle = 0.5 * gap
     if spread_b + spread_i > 0.0:
         middle = gap * spread_i / (spread_b + spread_i)
-    least, leaders = log_ratio(gap, n_b, v_b, k_b), 1.0
-    other = log_ratio(gap, n_i, v_i, k_i)
+    least, share = log_ratio(gap, best, k_b), 1.0
+    other = log_ratio(gap, rival, k_i)
     if other < least:
-        least, leaders = other, 0.0
-    own, others = log_ratio(gap - middle, n_b, v_b, k_b), log_ratio(middle, n_i, v_i, k_i)
+        least, share = other, 0.0
+    own, others = log_ratio(gap - middle, best, k_b), log_ratio(middle, rival, k_i)
     if own + others <= least:
         least = own + others
-        leaders = own / least if least > 0.0 else n_i / (n_b + n_i)
-    return least, leaders
+        share = own / least if least > 0.0 else rival.count / (best.count + rival.count)
+    return least, share
 
 
 @kernel
-def student_score(gap: float, n_b: float, v_b: float, n_i: float, v_i: float, level: float, beyond: float) -> float:
+def student_score(gap: float, best: Sample, rival: Sample, level: float, beyond: float) -> float:
     """Return the evidence of the pair, in nats that may be compared with other families'.
 
     The two martingales are independent, so the logarithm of their product has the tail (1 + L) exp(-L). Where it is not
     above ``level``, any number that is not may come back, and where it is above ``beyond``, any that is.
     """
-    best, enough = -math.inf, more_than(beyond)
+    most, enough = -math.inf, more_than(beyond)
     for c in WIDTHS:
-        price = 0.5 * math.log1p(n_b / c) + 0.5 * math.log1p(n_i / c)
-        against = smallest_sum(gap, n_b, v_b, c / (n_b + c), n_i, v_i, c / (n_i + c), level + price, enough + price)
-        best = max(best, against - price)
-        if best > enough:
+        price = 0.5 * math.log1p(best.count / c) + 0.5 * math.log1p(rival.count / c)
+        most = max(most, smallest_sum(gap, best, rival, c, level + price, enough + price) - price)
+        if most > enough:
             break
-    return (best - math.log1p(best) if best > 0.0 else best) - math.log(len(WIDTHS))
+    return (most - math.log1p(most) if most > 0.0 else most) - math.log(len(WIDTHS))
 
 
 @kernel
@@ -95,22 +103,21 @@ def more_than(evidence: float) -> float:
 
 
 @kernel
-def smallest_sum(
-    gap: float, n_b: float, v_b: float, k_b: float, n_i: float, v_i: float, k_i: float, level: float, enough: float
-) -> float:
-    """Return a lower bound, within the tolerance, of ``log_ratio_b(gap - x) + log_ratio_i(x)`` over 0 <= x <= gap.
+def smallest_sum(gap: float, best: Sample, rival: Sample, c: float, level: float, enough: float) -> float:
+    """Return a lower bound, within the tolerance, of the sum of both arms' log_ratio over 0 <= x <= gap, at width c.
 
     Branch and bound over cells on which each is convex or concave: there the tangent in the middle, or the chord,
     is below it. As soon as some x is not above ``level``, its value is returned; cells whose bound is above ``enough``
     are not divided.
     """
+    k_b, k_i = c / (best.count + c), c / (rival.count + c)
     # Every x is at least half the gap away from one of the two means.
-    at_least = min(log_ratio(0.5 * gap, n_b, v_b, k_b), log_ratio(0.5 * gap, n_i, v_i, k_i))
+    at_least = min(log_ratio(0.5 * gap, best, k_b), log_ratio(0.5 * gap, rival, k_i))
     if at_least > enough:
         return at_least
-    least = min(log_ratio(gap, n_b, v_b, k_b), log_ratio(gap, n_i, v_i, k_i))
-    turn_i = min(inflection(n_i, v_i, k_i), gap)
-    turn_b = max(gap - inflection(n_b, v_b, k_b), 0.0)
+    least = min(log_ratio(gap, best, k_b), log_ratio(gap, rival, k_i))
+    turn_i = min(inflection(rival, k_i), gap)
+    turn_b = max(gap - inflection(best, k_b), 0.0)
     bound, cells = math.inf, 0
     for stretch in range(3):
         # Between the two turns first: there the minimum is likeliest.
@@ -122,9 +129,9 @@ def smallest_sum(
             width = (end - start) / (1 << depth)
             low, high = start + place * width, start + (place + 1) * width
             x = 0.5 * (low + high)
-            least = min(least, log_ratio(gap - x, n_b, v_b, k_b) + log_ratio(x, n_i, v_i, k_i))
-            floor_b = line_below(gap - low, gap - high, gap - x, turn_b < x, n_b, v_b, k_b)
-            floor_i = line_below(low, high, x, x < turn_i, n_i, v_i, k_i)
+            least = min(least, log_ratio(gap - x, best, k_b) + log_ratio(x, rival, k_i))
+            floor_b = line_below(gap - low, gap - high, gap - x, turn_b < x, best, k_b)
+            floor_i = line_below(low, high, x, x < turn_i, rival, k_i)
             floor = min(floor_b[0] + floor_i[0], floor_b[1] + floor_i[1])
             cells += 1
             if floor < min(least - TOLERANCE, enough) and depth < DEEPEST and cells < MOST_CELLS:
@@ -140,11 +147,9 @@ def smallest_sum(
 
 
 @kernel
-def line_below(
-    first: float, last: float, middle: float, convex: bool, n: float, v: float, k: float
-) -> tuple[float, float]:
+def line_below(first: float, last: float, middle: float, convex: bool, arm: Sample, k: float) -> tuple[float, float]:
     """Return a line that log_ratio is nowhere below between two distances, by its values there."""
     if not convex:
-        return log_ratio(first, n, v, k), log_ratio(last, n, v, k)
-    height, rise = log_ratio(middle, n, v, k), slope(middle, n, v, k)
+        return log_ratio(first, arm, k), log_ratio(last, arm, k)
+    height, rise = log_ratio(middle, arm, k), slope(middle, arm, k)
     return height + rise * (first - middle), height + rise * (last - middle)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mobai.kernels.compiled import inner_kernel, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Integers, Matrix, Vector
-from mobai.kernels.evidence import Prices, weakest_pair
+from mobai.kernels.evidence import Prices, Scoring, weakest_pair
 from mobai.kernels.observations import ObservationArrays, add_reward
 
 Cube = npt.NDArray[np.float64]
@@ -115,9 +115,8 @@ def climb_on(ladder: Ladder, obs: ObservationArrays, s: int, line: int, sticky: 
     """Cross every level below the evidence of one objective, or of all at once."""
     first, last = (line, line + 1) if sticky else (0, len(obs.leaders))
     next_level = ladder.levels[s, ladder.rungs[s, line]]
-    evidence = weakest_pair(
-        ladder.kinds[s], obs, ladder.prices, 0.0, ladder.blocks[s, line], first, last, float(pulls), next_level
-    )
+    scoring = Scoring(ladder.kinds[s], ladder.prices, float(pulls))
+    evidence = weakest_pair(scoring, 0.0, obs, ladder.blocks[s, line], first, last, next_level)
     while ladder.rungs[s, line] < ladder.levels.shape[1]:
         rung = ladder.rungs[s, line]
         if not evidence > ladder.levels[s, rung]:

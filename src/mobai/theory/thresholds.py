@@ -23,7 +23,7 @@ import numpy as np
 from mobai.errors import InputError
 from mobai.kernels import engine
 from mobai.kernels import evidence as kernels
-from mobai.kernels.evidence import Prices
+from mobai.kernels.evidence import Prices, Scoring
 from mobai.problem import FloatArray, Problem
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.observations import Observations
@@ -51,7 +51,7 @@ def evidence_of(rule: Threshold, observations: Observations, pulls: int, prices:
     """Return the evidence of every objective, that of its weakest pair, ``pulls`` being all pulls answered so far."""
     evidence = np.empty(len(observations.arrays.leaders))
     prices = no_prices(len(observations.arrays.asked)) if prices is None else prices
-    engine.weigh(rule.kind, observations.arrays, prices, float(pulls), evidence)
+    engine.weigh(Scoring(rule.kind, prices, float(pulls)), observations.arrays, evidence)
     return evidence
 
 

@@ -18,7 +18,7 @@ from mobai.kernels.observations import (
     position,
     scatter_of,
 )
-from mobai.kernels.student import student_cost
+from mobai.kernels.student import Sample, student_cost
 from mobai.kernels.trial import TrialArrays, climb, draw, total
 from mobai.kernels.unit import unit_parts
 
@@ -70,7 +70,7 @@ def pull_towards(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[flo
     n_b, n_i = count_of(obs, m, best), count_of(obs, m, i)
     if obs.objectives.model[m] == STUDENT:
         gap = gap_between(obs, m, best, i)
-        leaders = student_cost(gap, n_b, scatter_of(obs, m, best), n_i, scatter_of(obs, m, i))[1]
+        leaders = student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[1]
         return leaders, 1.0 - leaders
     if obs.objectives.model[m] == UNIT and obs.costs[m, i] > 0.0:
         own, other = position(obs, m, best), position(obs, m, i)

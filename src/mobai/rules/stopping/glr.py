@@ -9,6 +9,7 @@ import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels import engine as kernels
+from mobai.kernels.evidence import Scoring
 from mobai.problem import FloatArray, Problem
 from mobai.problem.family import is_number
 from mobai.rules.stopping.base import Decision
@@ -109,12 +110,12 @@ class GLRMonitor:
     def look(self, observations: Observations, at: float | None = None) -> bool:
         """Enter what exceeds all evidence so far, or the only level that matters; whether something did."""
         bars, found = self.records.bars, np.empty(len(self.records.bars))
-        kind, sticky, prices = self._rule.kind, self._rule.sticky, self.roster.prices
         pulls, arrays = observations.told, observations.arrays
-        if not kernels.look(kind, sticky, arrays, prices, float(pulls), bars, self._blocks, found):
+        scoring = Scoring(self._rule.kind, self.roster.prices, float(pulls))
+        if not kernels.look(scoring, self._rule.sticky, arrays, bars, self._blocks, found):
             return False
-        for line in np.flatnonzero(found > -np.inf).tolist():
-            self.records.add(line, float(found[line]), arrays.leaders, pulls, at)
+        for n in np.flatnonzero(found > -np.inf).tolist():
+            self.records.add(n, float(found[n]), arrays.leaders, pulls, at)
         return True
 
     def evidence(self, observations: Observations) -> FloatArray:
