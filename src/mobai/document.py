@@ -78,6 +78,11 @@ def to_html(blocks: Sequence[Block], pictures: Path, title: str) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
 
+def to_fragment(blocks: Sequence[Block]) -> str:
+    """Write a few blocks without pictures as a piece of HTML, for a page that has a style of its own."""
+    return "<div>" + "\n".join(_html(block, Path()) for block in blocks) + "</div>"
+
+
 def _html(block: Block, pictures: Path) -> str:
     match block:
         case Heading(text, level):

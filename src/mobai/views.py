@@ -1,14 +1,24 @@
-"""Verdicts and intervals as plain data: what the command line prints as JSON, and anybody else may show."""
+"""What people are shown: verdicts, status, bounds and summaries as plain data, tables and pieces of HTML.
+
+The command line, notebooks and reports share them. It reads the objects it shows and imports none of them.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
+from mobai.document import Block, Paragraph, Table, to_fragment
+
 if TYPE_CHECKING:
     from mobai.engine import Verdict
+    from mobai.lab.summary import Summary
+    from mobai.live.status import Status
     from mobai.problem import Problem
     from mobai.theory.intervals import Intervals
+    from mobai.theory.lower_bound import LowerBound
+
+_MOST_ARMS = 12  # in a table of arms
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -42,7 +52,7 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
 
 
 def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any]]:
-    """Return intervals as plain data, one record an arm and objective; null where there is no end."""
+    """Return intervals as plain data, one record per arm and objective; None for an end at infinity."""
     ends = (("lower", intervals.lower), ("upper", intervals.upper))
     return [
         {"arm": arm, "objective": name, **{key: finite(float(table[i, m])) for key, table in ends}}
@@ -52,5 +62,105 @@ def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any
 
 
 def finite(value: float) -> float | None:
-    """JSON knows no infinity."""
+    """Return the number, or None if JSON has no word for it."""
     return value if math.isfinite(value) else None
+
+
+def certification(threshold: str, certified: bool) -> str:
+    """Say whether delta is proven."""
+    if certified:
+        return f"threshold {threshold}: certified, the error probability is proven to be at most delta"
+    return f"threshold {threshold}: not certified, its error probability can exceed delta"
+
+
+def verdict_table(verdict: Verdict) -> Table:
+    """Return a row per objective: the answer, when it was decided, and the evidence."""
+    rows = []
+    for m, objective in enumerate(verdict.problem.objectives):
+        decision = verdict.decisions[m]
+        rows.append(
+            [
+                objective.name + (" (less is better)" if objective.direction == "min" else ""),
+                verdict.answers[m],
+                f"{decision.pull:,}" if decision else "not yet",
+                f"{verdict.evidence[m]:.2f}",
+                f"{verdict.threshold[m]:.2f}",
+            ]
+        )
+    return Table(["objective", "best arm", "decided at pull", "evidence", "needed"], rows, left=2)
+
+
+def intervals_table(problem: Problem, intervals: Intervals) -> Table:
+    """Return a row per arm, for the first arms: where its means lie."""
+    rows = [
+        [arm, *(f"{low:.4g} to {high:.4g}" for low, high in zip(intervals.lower[i], intervals.upper[i], strict=True))]
+        for i, arm in enumerate(problem.arms[:_MOST_ARMS])
+    ]
+    return Table(["arm", *problem.objective_names], rows)
+
+
+def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
+    """Say what the intervals promise."""
+    promise = f"where the true means lie: all of them, at all times, with probability {1 - verdict.delta:.6g}"
+    if intervals.fitted:
+        return promise
+    rule = "another certified rule" if verdict.certified else "a rule that is not certified"
+    return f"{promise} (proven for the intervals alone, apart from the decisions of {rule})"
+
+
+def status_line(status: Status) -> str:
+    """Say in one line where an experiment stands."""
+    verdict = status.verdict
+    state = "closed" if status.closed_at else "decided" if verdict.stopped else "running"
+    lost = status.dropped + status.expired
+    counts = f"{verdict.pulls:,} pulls, {status.pending:,} pending, {lost:,} dropped or expired"
+    return f"{status.name}: {state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
+
+
+def status_remarks(status: Status) -> list[str]:
+    """Return what else a reader should know: earlier decisions, and means that seem to have drifted."""
+    remarks = [
+        f"earlier, among other arms: {objective} was decided for {arm} at pull {pull:,}"
+        for objective, arm, pull in status.past
+    ]
+    if status.intervals.contradicted.any():
+        remarks.append("the data of now speak against a decision: have the means drifted?")
+    return remarks
+
+
+def verdict_html(verdict: Verdict) -> str:
+    """Return a verdict as a piece of HTML."""
+    when = (
+        f"stopped at pull {verdict.stopped_at:,}" if verdict.stopped else f"not stopped after {verdict.pulls:,} pulls"
+    )
+    proof = "certified" if verdict.certified else "not certified"
+    line = f"{when}, delta = {verdict.delta:.3g}, {proof}; evidence in nats"
+    return to_fragment([verdict_table(verdict), Paragraph(line)])
+
+
+def status_html(status: Status) -> str:
+    """Return a status as a piece of HTML."""
+    verdict = status.verdict
+    blocks: list[Block] = [
+        Paragraph(status_line(status)),
+        verdict_table(verdict),
+        intervals_table(verdict.problem, status.intervals),
+        Paragraph(intervals_caption(verdict, status.intervals)),
+        *(Paragraph(remark) for remark in status_remarks(status)),
+    ]
+    return to_fragment(blocks)
+
+
+def bound_html(bound: LowerBound) -> str:
+    """Return a lower bound as a piece of HTML: the number, and the arms that should get most samples."""
+    arms = bound.problem.arms
+    order = sorted(range(len(arms)), key=lambda i: (-bound.weights[i], i))[:_MOST_ARMS]
+    line = f"{bound.value:.6g} samples per nat of evidence, relative gap {bound.gap:.1g}"
+    kind = "" if bound.exact else "; for Gaussian rewards of the same means and standard deviations"
+    table = Table(["arm", "share of the samples"], [[arms[i], f"{bound.weights[i]:.2%}"] for i in order])
+    return to_fragment([Paragraph(line + kind), table])
+
+
+def summary_html(summary: Summary) -> str:
+    """Return a summary as a piece of HTML."""
+    return to_fragment([summary.table])

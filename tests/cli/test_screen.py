@@ -20,14 +20,14 @@ def test_bar(share: float, picture: str) -> None:
 def test_watch_draws_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     paper = io.StringIO()
     monkeypatch.setattr(screen, "err", Console(file=paper, force_terminal=True, width=100))
-    with screen.Watch("top-two", 0.05) as watch:
+    with screen.EvidenceScreen("top-two", 0.05) as watch:
         run_trial(ads(), Policy(), 0.05, max_pulls=400, watch=_always(watch))
     drawn = paper.getvalue()
     for word in ("top-two: pull 400", "clicks", "share of pulls", "quiz", "%"):
         assert word in drawn
 
 
-def _always(watch: screen.Watch) -> Callable[[Session], None]:
+def _always(watch: screen.EvidenceScreen) -> Callable[[Session], None]:
     """Draw after every pull, not ten times a second."""
 
     def draw(session: Session) -> None:
@@ -40,6 +40,6 @@ def _always(watch: screen.Watch) -> Callable[[Session], None]:
 def test_watch_is_silent_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     paper = io.StringIO()
     monkeypatch.setattr(screen, "err", Console(file=paper))
-    with screen.Watch("top-two", 0.05) as watch:
+    with screen.EvidenceScreen("top-two", 0.05) as watch:
         run_trial(ads(), Policy(), 0.05, max_pulls=50, watch=watch)
     assert "clicks" not in paper.getvalue()

@@ -88,7 +88,8 @@ def test_where_nothing_can_be_written(package: Path) -> None:
 def test_the_command_line_says_it_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file" / "below")}
-    command = [sys.executable, "-c", "from mobai.cli import main; main()", "run", "ads", "--rule", "uniform"]
+    command = [sys.executable, "-c", "from mobai.cli import main; main()"]
+    command += ["simulate", "ads", "--rule", "uniform", "--trials", "1", "--watch"]
     done = subprocess.run([*command, "--max-pulls", "8"], capture_output=True, text=True, check=True, env=environment)
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert len(lines) == 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.live.test_experiment import ARMS, OBJECTIVES, facts, measure, new, run
+from tests.live.rounds import ARMS, OBJECTIVES, facts, measure, new, run
 
 import mobai
 from mobai import Experiment, InputError, StorageError

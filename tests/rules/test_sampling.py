@@ -9,39 +9,32 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from tests.rules.instances import FOUR_ARMS
 
 from mobai import (
-    GLR,
     MOBAI,
     DTracking,
     FrankWolfeSampling,
-    InputError,
     Instance,
     Policy,
     Problem,
-    SuccessiveElimination,
     TopTwo,
     TrackAndStop,
     Uniform,
     lower_bound,
-    simulate,
     surrogate_proportions,
 )
 from mobai.engine import Session
 from mobai.lab.environment import Environment
-from mobai.lab.trial import run_trial
 from mobai.problem import FloatArray, IntArray
-from mobai.rules.catalogue import SAMPLING, parse_spec, rule_spec, sampling_rule
+from mobai.rules.catalogue import SAMPLING, rule_spec, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
-from mobai.rules.stopping import Elimination
 from mobai.testing import check_sampling_rule
 from mobai.theory.highs import derivatives
 
-WORLD = Instance([[1.0, 0.2], [0.3, 0.9], [0.6, 0.5], [0.1, 0.4]])
-
 
 def drive(session: Session, pulls: int, seed: int = 5) -> list[int]:
-    world = Environment(WORLD, seed)
+    world = Environment(FOUR_ARMS, seed)
     arms = []
     for _ in range(pulls):
         arms.append(session.ask())
@@ -74,15 +67,15 @@ def test_conformance_of_variants(text: str) -> None:
 
 
 def test_uniform_goes_round() -> None:
-    assert drive(Policy(Uniform()).start(WORLD.problem), 10) == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
+    assert drive(Policy(Uniform()).start(FOUR_ARMS.problem), 10) == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
 
 
 @pytest.mark.parametrize("refresh", ["doubling", "every"])
 def test_mo_bai_by_the_specification(refresh: Any) -> None:
     """Algorithm 1 of the paper, written out with all pulls kept in lists."""
     eta, arms, pulls = 0.3, 4, 70
-    chosen = drive(Policy(MOBAI(eta, refresh)).start(WORLD.problem), pulls)
-    world = Environment(WORLD, 5)
+    chosen = drive(Policy(MOBAI(eta, refresh)).start(FOUR_ARMS.problem), pulls)
+    world = Environment(FOUR_ARMS, 5)
     rewards = [world.pull(arm) for arm in chosen]
     buffer = np.zeros(arms)
     for t in range(arms + 1, pulls + 1):
@@ -101,7 +94,7 @@ def test_mo_bai_by_the_specification(refresh: Any) -> None:
 def test_top_two_by_its_definition() -> None:
     problem = Problem(4, 2, sd=[[1.0, 2.0], [0.5, 1.0], [1.0, 1.0], [3.0, 1.0]])
     session = Policy(TopTwo()).start(problem, seed=9)
-    coins, world = np.random.default_rng(9), Environment(WORLD, 1)
+    coins, world = np.random.default_rng(9), Environment(FOUR_ARMS, 1)
     for _ in range(60):
         observations = session.observations
         expected = None
@@ -123,7 +116,7 @@ def test_top_two_by_its_definition() -> None:
 
 
 def test_top_two_spreads_open_asks() -> None:
-    session = Policy(TopTwo()).start(WORLD.problem, seed=1)
+    session = Policy(TopTwo()).start(FOUR_ARMS.problem, seed=1)
     drive(session, 200)
     asked = [session.ask() for _ in range(200)]
     assert len(set(asked)) > 2
@@ -140,8 +133,8 @@ def test_top_two_splits_by_noise() -> None:
 
 
 def history(rule: SamplingRule, pulls: int, seed: int = 5) -> Iterator[tuple[IntArray, FloatArray, int]]:
-    """Drive a rule through WORLD; gives counts and means before each pull after the opening, and the arm pulled."""
-    session, world = Policy(rule).start(WORLD.problem, seed=1), Environment(WORLD, seed)
+    """Drive a rule through FOUR_ARMS; gives counts and means before each pull after the opening, and the arm pulled."""
+    session, world = Policy(rule).start(FOUR_ARMS.problem, seed=1), Environment(FOUR_ARMS, seed)
     for t in range(pulls):
         asked, means = session.observations.asked.copy(), session.observations.means
         arm = session.ask()
@@ -154,7 +147,7 @@ def history(rule: SamplingRule, pulls: int, seed: int = 5) -> Iterator[tuple[Int
 @pytest.mark.parametrize("as_printed", [False, True])
 def test_d_tracking_by_the_specification(start: Any, as_printed: bool) -> None:
     """Algorithms 2 and 3 of the paper, written out; a program with several solutions may give any of them."""
-    session, world = Policy(DTracking(3, start, as_printed)).start(WORLD.problem, seed=1), Environment(WORLD, 5)
+    session, world = Policy(DTracking(3, start, as_printed)).start(FOUR_ARMS.problem, seed=1), Environment(FOUR_ARMS, 5)
     explored, weights = 0, np.full(4, 0.25)
     for t in range(1, 151):
         asked, means = session.observations.asked.copy(), session.observations.means
@@ -184,7 +177,7 @@ def test_d_tracking_breaks_ties_by_chance() -> None:
     """Exploring, all arms with the fewest pulls come up: missing one of three in 40 seeds has a chance below 1e-6."""
     firsts = set()
     for seed in range(40):
-        session = Policy(DTracking(1, as_printed=True)).start(WORLD.problem, seed=seed)
+        session = Policy(DTracking(1, as_printed=True)).start(FOUR_ARMS.problem, seed=seed)
         for _ in range(5):
             session.tell(session.ask(), [0.0, 0.0])
         asked = session.engine.sampling.observations.arrays.asked
@@ -206,7 +199,7 @@ def test_track_and_stop_by_its_definition() -> None:
 
 def test_track_and_stop_renews_its_weights_lazily() -> None:
     """Weights change when a leader does or the pulls have grown by the given share, and at no other time."""
-    session, world = Policy(TrackAndStop(growth=0.5)).start(WORLD.problem), Environment(WORLD, 5)
+    session, world = Policy(TrackAndStop(growth=0.5)).start(FOUR_ARMS.problem), Environment(FOUR_ARMS, 5)
     drive(session, 30)
     changes = []
     for t in range(30, 300):
@@ -246,101 +239,3 @@ def test_frank_wolfe_by_its_definition() -> None:
         target = ((t - 1) * target + direction) / t
         ratio = target / asked
         assert ratio[arm] == pytest.approx(ratio.max(), rel=1e-5)
-
-
-@pytest.mark.parametrize("as_printed", [False, True])
-def test_successive_elimination_by_the_specification(as_printed: bool) -> None:
-    """Algorithm 4 of the paper, written out with all rewards kept in lists."""
-    policy, delta = Policy(SuccessiveElimination(0.2, as_printed)), 0.2
-    world, rewards, t, answers, sequence = Environment(WORLD, 5), [[] for _ in range(4)], 0, [], []  # type: ignore[var-annotated]
-    for m in range(2):
-        alive = [0, 1, 2, 3]
-        while len(alive) > 1:
-            for i in alive:
-                rewards[i].append(world.pull(i))
-                sequence.append(i)
-            t += len(alive)
-            means = [np.mean([reward[m] for reward in arm]) for arm in rewards]
-            counts = [t if as_printed else len(arm) for arm in rewards]
-            alpha = [math.sqrt(2 * math.log(4 * 2 * 4 * n**2 / delta) / n) for n in counts]
-            b = max(alive, key=lambda i: means[i])
-            alive = [i for i in alive if means[b] - means[i] <= alpha[b] + alpha[i]]
-        answers.append((alive[0], t))
-    session, world = policy.start(WORLD.problem), Environment(WORLD, 5)
-    for expected in sequence:
-        assert not session.verdict(delta).stopped
-        arm = session.ask()
-        assert arm == expected
-        session.tell(arm, world.pull(arm))
-    verdict = session.verdict(delta)
-    assert verdict.stopped
-    assert [(decision.arm, decision.pull) for decision in verdict.decisions if decision] == answers
-    assert verdict.certified == (not as_printed)
-
-
-def test_the_printed_radius_errs_several_times_delta_and_the_repaired_one_does_not() -> None:
-    """K=20, M=10, gaps from 0.5 to 1, delta = 0.1, 60 trials; the 95 % intervals lie on either side of delta."""
-    means = np.random.default_rng(0).uniform(0, 0.5, (20, 10))
-    instance = Instance(np.where(np.eye(20, 10), 1.0, means))
-    rules = [SuccessiveElimination(0.1, as_printed) for as_printed in (True, False)]
-    printed, repaired = simulate(instance, rules, deltas=0.1, trials=60, max_pulls=100_000).summary()
-    assert printed.error_interval[0] > 0.3
-    assert repaired.error_interval[1] < 0.1
-    assert not printed.certified
-    assert repaired.certified
-
-
-def test_successive_elimination_bears_answers_out_of_order() -> None:
-    session, world = Policy(SuccessiveElimination(0.1)).start(WORLD.problem), Environment(WORLD)
-    rng, open_asks = np.random.default_rng(0), [session.ask() for _ in range(5)]
-    while not session.verdict(0.1).stopped and session.observations.told < 20_000:
-        arm = open_asks.pop(int(rng.integers(len(open_asks))))
-        session.tell(arm, world.pull(arm))
-        open_asks.append(session.ask())
-    assert session.verdict(0.1).recommended == (0, 1)
-    assert session.verdict(0.1).stopped
-
-
-def test_a_rule_that_stops_by_itself_takes_no_other_stopping_rule() -> None:
-    rule = SuccessiveElimination(0.1)
-    assert Policy(rule).stopping == Elimination(0.1)
-    with pytest.raises(InputError, match="stopping must be left out: successive-elimination stops by itself"):
-        Policy(rule, GLR())
-    with pytest.raises(InputError, match=r"was set up for 0.1 and can answer no other, not 0.05"):
-        Policy(rule).start(WORLD.problem).verdict(0.05)
-
-
-def test_elimination_stops_any_rule() -> None:
-    """Its radii hold for all numbers of rewards, whoever asked for them."""
-    trial = run_trial(WORLD, Policy(Uniform(), Elimination(0.1)), 0.1, seed=1)
-    assert trial.verdict.stopped
-    assert trial.verdict.recommended == tuple(WORLD.best_arms)
-    assert not trial.intervals.fitted
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nothing", "rule must be one of top-two, .*, uniform, not 'nothing'"),
-        ("mo-bai:eta=0", "eta must be positive"),
-        ("mo-bai:eta=true", "eta must be a number from 0 to 1e\\+06, not True"),
-        ("mo-bai:eta=x", "eta must be a number from 0 to 1e\\+06"),
-        ("mo-bai:refresh=never", "refresh must be 'doubling' or 'every', not 'never'"),
-        ("uniform:eta=1", "rule 'uniform' does not take the option eta; it takes none"),
-        ("d-tracking:iterations=0", "iterations must be a whole number, 1 or more, not 0"),
-        ("d-tracking:start=here", "start must be 'uniform' or 'previous', not 'here'"),
-        ("d-tracking:as_printed=1", "as_printed must be true or false, not 1"),
-        ("track-and-stop:growth=-1", "growth must be a number from 0 to 10, not -1"),
-        ("successive-elimination", "needs the option delta, as in successive-elimination:delta=0.1"),
-        ("successive-elimination:delta=2", "delta must be a number between 0 and 1"),
-        ("successive-elimination:delta=0.1,as_printed=2", "as_printed must be true or false, not 2"),
-        ("mo-bai:eta", "options are written key=value, not 'eta'"),
-    ],
-)
-def test_bad_rules(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        sampling_rule(text)
-
-
-def test_values_of_options() -> None:
-    assert parse_spec("a:b=1,c=0.5,d=true,e=x") == ("a", {"b": 1, "c": 0.5, "d": True, "e": "x"})

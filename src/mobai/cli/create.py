@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from mobai.cli import options, screen
@@ -20,28 +22,8 @@ from mobai.live.experiment import Experiment
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
 @options.storage_option()
 def command(
-    name: str,
-    arms: tuple[str, ...],
-    objectives: tuple[str, ...],
-    delta: float,
-    rule: str,
-    seed: int,
-    expire_after: float | None,
-    reserve: float,
-    no_focus: bool,
-    storage: str,
+    name: str, arms: tuple[str, ...], objectives: tuple[str, ...], storage: str, no_focus: bool, **choices: Any
 ) -> None:
     """Begin the experiment NAME."""
-    Experiment.create(
-        storage,
-        name,
-        arms,
-        objectives,
-        delta=delta,
-        rule=rule,
-        seed=seed,
-        focus=not no_focus,
-        expire_after=expire_after,
-        reserve=reserve,
-    )
-    screen.say(f"created {name}: {len(arms)} arms, {len(objectives)} objectives, delta = {delta:g}")
+    Experiment.create(storage, name, arms, objectives, focus=not no_focus, **choices)
+    screen.say(f"created {name}: {len(arms)} arms, {len(objectives)} objectives, delta = {choices['delta']:g}")

@@ -6,9 +6,8 @@ import math
 
 import click
 
-from mobai import Policy, TopTwo, Uniform, lower_bound
+from mobai import Policy, TopTwo, Uniform, lower_bound, views
 from mobai.cli import options, screen
-from mobai.cli.run import certification
 from mobai.lab.instances import ads
 from mobai.lab.trial import Trial, run_trial
 from mobai.theory.confidence import resolve_log_inv_delta
@@ -24,16 +23,16 @@ def command(delta: float, seed: int) -> None:
     objectives = ", ".join(f"{o.name} ({o.direction})" for o in world.objectives)
     screen.say(f"Six adverts ({', '.join(world.arms)}), three metrics: {objectives}.")
     screen.say(f"Which advert is best for each metric, with an error probability below {delta:g}?\n")
-    with screen.Watch("top-two", delta) as watch:
+    with screen.EvidenceScreen("top-two", delta) as watch:
         adaptive = run_trial(world, Policy(TopTwo()), delta, seed=seed, watch=watch)
     screen.out.print(screen.verdict_table(adaptive.verdict))
     if adaptive.interrupted:
         raise click.Abort
     _where_the_pulls_went(adaptive)
-    with screen.Watch("uniform, for comparison", delta) as watch:
+    with screen.EvidenceScreen("uniform, for comparison", delta) as watch:
         uniform = run_trial(world, Policy(Uniform()), delta, seed=seed, watch=watch)
     _comparison(adaptive, uniform, lower_bound(world).samples(delta))
-    screen.say(certification(Policy().stopping))
+    screen.say(views.certification("mixture", certified=True))
 
 
 def _where_the_pulls_went(trial: Trial) -> None:

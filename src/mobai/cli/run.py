@@ -1,26 +1,35 @@
-"""``mobai run``: one run of a rule, on an instance or against a real sampler."""
+"""``mobai run``: a command or a function measures the arms, until it is decided which are best."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from typing import Any
 
 import click
+from rich.live import Live
+from rich.text import Text
 
-from mobai import Policy, lower_bound, views
-from mobai.cli import options, real, screen
+from mobai import views
+from mobai.cli import options, screen
+from mobai.cli.status import picture
 from mobai.engine import pair_up
-from mobai.errors import ConvergenceError, InputError
+from mobai.errors import InputError
 from mobai.lab.instances import find_instance
-from mobai.lab.trial import Trial, run_trial
-from mobai.problem import Instance
-from mobai.rules.catalogue import SAMPLING
-from mobai.rules.stopping import StoppingRule
-from mobai.theory.thresholds import THRESHOLDS
+from mobai.live.experiment import Experiment
+from mobai.live.sampler import Outcome, Sampler, SamplerError, Step, command_sampler, function_sampler, run_sampler
+from mobai.live.storage import open_journal
+from mobai.problem import Problem
+from mobai.rules.catalogue import SAMPLING, rule_spec
 
 
 @click.command("run")
-@click.argument("instance", metavar="[INSTANCE]", required=False)
+@click.argument("instance", metavar="", required=False)
+@click.option("--command", "words", metavar="WORDS", help="Measure with this command; {arm} is the arm.")
+@click.option("--sampler", metavar="MODULE:FUNCTION", help="Measure with this Python function of an arm.")
+@options.arms_option(required=False)
+@options.objectives_option(required=False)
 @options.delta_option()
 @click.option(
     "--rule",
@@ -29,95 +38,111 @@ from mobai.theory.thresholds import THRESHOLDS
     metavar="RULE",
     help=f"How to choose arms: {', '.join(SAMPLING)}; options after a colon, as in mo-bai:eta=0.5.",
 )
-@click.option(
-    "--threshold",
-    default="mixture",
-    show_default=True,
-    metavar="NAME",
-    help=f"When to stop: {', '.join(THRESHOLDS)}.",
-)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the rule's choices.")
-@click.option("--max-pulls", type=click.IntRange(min=1), help="Give up after this many; a simulation after 1,000,000.")
-@options.focus_option()
+@click.option("--name", default="run", show_default=True, help="Name of the experiment in the storage.")
+@click.option("--storage", envvar="MOBAI_STORAGE", metavar="URL", help="Keep it there, and resume from there.")
+@click.option("--max-pulls", type=click.IntRange(min=1), help="Give up after this many.")
+@click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True, help="After a failure.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a command may take.")
 @options.json_option()
-@real.live_options
-def command(
-    instance: str | None,
-    delta: float,
-    rule: str,
-    threshold: str,
-    seed: int,
-    max_pulls: int | None,
-    focus: bool,
-    as_json: bool,
-    **live: Any,
-) -> None:
-    """Simulate one run on INSTANCE (a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1).
-
-    Or run a real experiment: --command or --sampler measures the arms given by --arm.
-    """
-    if live["command"] or live["sampler"]:
+# Of the simulated run that this command was once for, too.
+@click.option("--threshold", default="mixture", hidden=True)
+@click.option("--focus", is_flag=True, hidden=True)
+def command(instance: str | None, words: str | None, sampler: str | None, as_json: bool, **given: Any) -> None:
+    """Run a live experiment: measure the arms with --command or --sampler until it is decided which are best."""
+    threshold, focus = given.pop("threshold"), given.pop("focus")
+    if words and sampler:
+        raise InputError("give either --command or --sampler")
+    if words or sampler:
         if instance is not None or threshold != "mixture":
-            raise InputError("a real run takes --arm and --objective, no instance, and the threshold mixture")
-        real.run(delta=delta, rule=rule, seed=seed, max_pulls=max_pulls, as_json=as_json, **live)
+            raise InputError("a live run takes --arm and --objective, no instance, and the threshold mixture")
+        measure = command_sampler(words, given["timeout"]) if words else function_sampler(sampler or "")
+        _measure(measure, "command" if words else "sampler", as_json, **given)
     elif instance is None:
-        raise InputError("give an INSTANCE to simulate, or --command or --sampler to measure")
+        raise InputError("give --command or --sampler to measure the arms; mobai simulate makes simulated runs")
     else:
-        (policy,) = pair_up([rule], [threshold])
-        _simulate(find_instance(instance), policy, delta, seed, max_pulls or 1_000_000, focus, as_json)
+        _simulated(instance, threshold, focus, as_json, given)
 
 
-def _simulate(
-    world: Instance, policy: Policy, delta: float, seed: int, max_pulls: int, focus: bool, as_json: bool
+def _simulated(instance: str, threshold: str, focus: bool, as_json: bool, given: dict[str, Any]) -> None:
+    """Make the simulated run that ``mobai run INSTANCE`` once was, with a line of advice."""
+    from mobai.cli.trial import simulate_one
+
+    (policy,) = pair_up([given["rule"]], [threshold])
+    most = given["max_pulls"] or 1_000_000
+    found = find_instance(instance)
+    screen.err.print(
+        f"mobai: run is for live runs; a simulated one is: mobai simulate {instance} --trials 1 --watch", soft_wrap=True
+    )
+    simulate_one(found, policy, given["delta"], seed=given["seed"], max_pulls=most, focus=focus, as_json=as_json)
+
+
+def _measure(
+    measure: Sampler, source: str, as_json: bool, *, retries: int, max_pulls: int | None, **given: Any
 ) -> None:
-    with screen.Watch(policy.sampling.name, delta) as watch:
-        trial = run_trial(world, policy, delta, seed=seed, max_pulls=max_pulls, focus=focus, watch=watch)
-    if as_json:
-        click.echo(json.dumps(_as_json(world, policy, trial, seed), indent=2))
-    else:
-        _report(world, policy, trial, delta)
-    if trial.interrupted:
+    """Run the experiment and say what was found."""
+    given.pop("timeout")
+    experiment = _open(given.pop("storage") or "memory:", **given)
+    with Live(console=screen.err, auto_refresh=False, transient=True) as live:
+        watch = _watcher(experiment, live)
+        try:
+            outcome = run_sampler(experiment, measure, max_pulls=max_pulls, retries=retries, watch=watch)
+        except SamplerError as error:
+            raise InputError(f"{source}: {error}") from None
+    _report(experiment, outcome, as_json)
+    if outcome.ending == "interrupted":
         raise click.Abort
 
 
-def _bound(world: Instance, log_inv_delta: float) -> float | None:
-    """Return the lower bound on samples, or None where there is none: a tie makes it infinite."""
-    try:
-        return lower_bound(world).samples(log_inv_delta=log_inv_delta)
-    except (InputError, ConvergenceError):
-        return None
+def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str, ...], **choices: Any) -> Experiment:
+    """Take up the experiment of this name, if it is the same one, or begin it."""
+    journal = open_journal(storage, create=True)
+    if name not in journal.names():
+        if not arms or not objectives:
+            raise InputError("--arm and --objective are needed, once for each")
+        return Experiment.create(journal, name, arms, objectives, **choices)
+    experiment = Experiment.load(journal, name)
+    asked = Problem(arms, objectives) if arms and objectives else experiment.problem
+    if (asked.arms, asked.objectives) != (experiment.problem.arms, experiment.problem.objectives):
+        raise InputError(f"name: the experiment {name!r} has other arms or objectives; choose another name")
+    _check_same(name, "delta", choices["delta"], math.exp(-experiment.settings.log_inv_delta))
+    _check_same(name, "rule", choices["rule"], rule_spec(experiment.settings.rule))
+    _check_same(name, "seed", choices["seed"], experiment.settings.seed)
+    return experiment
 
 
-def _as_json(world: Instance, policy: Policy, trial: Trial, seed: int) -> dict[str, object]:
-    return {
-        "rule": policy.sampling.name,
-        "threshold": policy.stopping.name,
-        "seed": seed,
-        **views.verdict_json(trial.verdict),
-        "intervals": views.intervals_json(world.problem, trial.intervals),
-        "correct": trial.correct,
-        "pulls_per_arm": dict(zip(world.arms, trial.pulls.tolist(), strict=True)),
-        "lower_bound": _bound(world, trial.verdict.log_inv_delta),
-    }
+def _check_same(name: str, key: str, asked: float | str, found: float | str) -> None:
+    """Refuse to resume an experiment that was set up otherwise."""
+    close = isinstance(asked, float) and isinstance(found, float) and math.isclose(asked, found, rel_tol=1e-9)
+    if asked != found and not close:
+        raise InputError(f"{key}: the experiment {name!r} has {found!r}, not {asked!r}; choose another name")
 
 
-def _report(world: Instance, policy: Policy, trial: Trial, delta: float) -> None:
-    verdict = trial.verdict
-    screen.out.print(screen.verdict_table(verdict))
+def _watcher(experiment: Experiment, live: Live) -> Callable[[Step], None]:
+    def watch(step: Step) -> None:
+        if step.problem is not None:
+            screen.err.print(Text(f"mobai: measurement failed: {step.problem}", style="yellow"))
+        if screen.err.is_terminal:
+            live.update(picture(experiment.status()), refresh=True)
+
+    return watch
+
+
+def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
+    status = experiment.status()
+    if as_json:
+        facts = {
+            "ending": outcome.ending,
+            "delta": status.verdict.delta,
+            "failures": outcome.failures,
+            "dropped": outcome.dropped,
+            "objectives": views.objective_rows(status.verdict),
+            "intervals": views.intervals_json(status.verdict.problem, status.intervals),
+        }
+        click.echo(json.dumps(facts, indent=2))
+        return
+    screen.out.print(picture(status))
     screen.say()
-    screen.out.print(screen.intervals_table(verdict, trial.intervals))
-    screen.say()
-    ending = "stopped" if verdict.stopped else "interrupted" if trial.interrupted else "gave up, undecided,"
-    screen.say(f"{ending} after {verdict.pulls:,} pulls with {policy.sampling.name}, delta = {delta:g}")
-    bound = _bound(world, verdict.log_inv_delta)
-    if bound is not None:
-        screen.say(f"lower bound on the mean of any rule: {bound:,.0f} pulls")
-    screen.say(f"every recommended arm is {'right' if trial.correct else 'NOT right'} (the true means are known here)")
-    screen.say(certification(policy.stopping))
-
-
-def certification(stopping: StoppingRule) -> str:
-    """Say whether delta is proven."""
-    if stopping.certified:
-        return f"threshold {stopping.name}: certified, the error probability is proven to be at most delta"
-    return f"threshold {stopping.name}: not certified, its error probability can exceed delta"
+    failed = f", {outcome.failures} failed measurements, {outcome.dropped} dropped" if outcome.failures else ""
+    screen.say(f"{outcome.ending} after {outcome.verdict.pulls:,} pulls{failed}")
+    screen.say(views.certification("mixture", certified=True))

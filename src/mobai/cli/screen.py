@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
+
+from mobai import document, views
 
 if TYPE_CHECKING:
     # Importing them imports the kernels; whether compiled, the command decides.
@@ -41,19 +44,21 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
+def laid_out(table: document.Table, decided: Sequence[bool] = ()) -> Table:
+    """Return a table of a view for the terminal; with ``decided``, the second column is coloured by it."""
+    columns = (name if n < table.left else f">{name}" for n, name in enumerate(table.header))
+    laid = plain_table(*columns)
+    for n, row in enumerate(table.rows):
+        cells = [Text(cell) for cell in row]
+        if decided:
+            cells[1].stylize("green" if decided[n] else "yellow")
+        laid.add_row(*cells)
+    return laid
+
+
 def verdict_table(verdict: Verdict) -> Table:
-    """One line an objective: the answer, when it was decided, and the evidence."""
-    table = plain_table("objective", "best arm", ">decided at pull", ">evidence", ">needed")
-    for m, objective in enumerate(verdict.problem.objectives):
-        decision = verdict.decisions[m]
-        table.add_row(
-            objective.name + (" (less is better)" if objective.direction == "min" else ""),
-            Text(verdict.answers[m], style="green" if decision else "yellow"),
-            f"{decision.pull:,}" if decision else "not yet",
-            f"{verdict.evidence[m]:.2f}",
-            f"{verdict.threshold[m]:.2f}",
-        )
-    return table
+    """Return a row per objective: the answer, when it was decided, and the evidence."""
+    return laid_out(views.verdict_table(verdict), [decision is not None for decision in verdict.decisions])
 
 
 def bar(share: float, width: int = 28) -> Text:
@@ -62,35 +67,25 @@ def bar(share: float, width: int = 28) -> Text:
     return Text("█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip(), style="cyan")
 
 
-def intervals_table(verdict: Verdict, intervals: Intervals, most: int = 12) -> Table:
-    """Lay out where the means lie, for the first arms."""
-    names = verdict.problem.objective_names
-    table = plain_table("arm", *(f">{name}" for name in names))
-    for i, arm in enumerate(verdict.problem.arms[:most]):
-        cells = []
-        for m in range(len(names)):
-            text = f"{intervals.lower[i, m]:.4g} to {intervals.upper[i, m]:.4g}"
-            cells.append(Text(text, style="green" if verdict.recommended[m] == i else ""))
-        table.add_row(arm, *cells)
-    table.caption = f"where the true means lie: all of them, at all times, with probability {1 - verdict.delta:.6g}"
-    if not intervals.fitted:
-        table.caption += f" (proven for the intervals alone, apart from the decisions of {_rule(verdict)})"
-    table.caption_justify = "left"
+def intervals_table(verdict: Verdict, intervals: Intervals) -> Table:
+    """Return where the means lie, for the first arms; recommended arms in green."""
+    table = laid_out(views.intervals_table(verdict.problem, intervals))
+    for m, column in enumerate(table.columns[1:]):
+        for i, cell in enumerate(column.cells):
+            if isinstance(cell, Text) and verdict.recommended[m] == i:
+                cell.stylize("green")
+    table.caption, table.caption_justify = views.intervals_caption(verdict, intervals), "left"
     return table
 
 
-def _rule(verdict: Verdict) -> str:
-    return "another certified rule" if verdict.certified else "a rule that is not certified"
-
-
-class Watch:
-    """Draws the evidence per objective while a trial runs; use as a context manager and as ``watch=``."""
+class EvidenceScreen:
+    """Draws the evidence per objective while a trial runs; a context manager, and the ``watch=`` of a trial."""
 
     def __init__(self, title: str, delta: float) -> None:
         self._title, self._delta, self._next = title, delta, 0.0
         self._live = Live(console=err, refresh_per_second=10, transient=True)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> EvidenceScreen:
         self._live.start()
         return self
 

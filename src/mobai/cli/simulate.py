@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
-from mobai import Results, simulate
+from mobai import Policy, Results, simulate
 from mobai.cli import options, screen
 from mobai.cli.progress import Bar
+from mobai.cli.trial import simulate_one
 from mobai.engine import pair_up
+from mobai.errors import InputError
 from mobai.lab.instances import find_instance
 from mobai.lab.summary import Summary
+from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING
 from mobai.theory.thresholds import THRESHOLDS
 
@@ -50,37 +56,25 @@ from mobai.theory.thresholds import THRESHOLDS
 )
 @options.focus_option()
 @click.option("--out", type=click.Path(dir_okay=False), help="Parquet file to write to, and to resume from.")
+@click.option("--watch", is_flag=True, help="Draw the evidence of a single run while it goes; with --trials 1.")
 @options.json_option()
 def command(
     instance: str,
     rules: tuple[str, ...],
     thresholds: tuple[str, ...],
-    deltas: tuple[float, ...],
-    log_inv_deltas: tuple[float, ...],
-    trials: int,
     jobs: int,
-    seed: int,
-    max_pulls: int,
-    focus: bool,
     out: str | None,
+    watch: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Simulate rules on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
-    world, policies = find_instance(instance), pair_up(rules, thresholds)
+    found, policies = find_instance(instance), pair_up(rules, thresholds)
+    if watch:
+        _watched(found, policies, out, as_json, **given)
+        return
     with Bar() as bar:
-        results = simulate(
-            world,
-            policies,
-            deltas=deltas or None,
-            log_inv_deltas=log_inv_deltas or None,
-            trials=trials,
-            seed=seed,
-            n_jobs=jobs,
-            max_pulls=max_pulls,
-            focus=focus,
-            out=out,
-            watch=bar,
-        )
+        results = simulate(found, policies, n_jobs=jobs, out=out, watch=bar, **_limits(given))
     with screen.working("lower bound"):
         summary = results.summary()
     if as_json:
@@ -88,6 +82,21 @@ def command(
     else:
         screen.say(str(summary))
     _say_what_is_missing(results, out)
+
+
+def _limits(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options by the names of :func:`mobai.simulate`; an empty tuple was not given."""
+    return {key: None if value == () else value for key, value in given.items()}
+
+
+def _watched(
+    instance: Instance, policies: Sequence[Policy], out: str | None, as_json: bool, *, trials: int, **given: Any
+) -> None:
+    """Run one trial and draw it."""
+    deltas = [*given.pop("deltas"), *(math.exp(-x) for x in given.pop("log_inv_deltas"))] or [0.05]
+    if trials != 1 or len(policies) != 1 or len(deltas) != 1 or out is not None:
+        raise InputError("--watch draws one run: give --trials 1, one rule, one threshold, one delta and no --out")
+    simulate_one(instance, policies[0], deltas[0], as_json=as_json, **given)
 
 
 def _as_json(results: Results, summary: Summary) -> dict[str, object]:

@@ -57,10 +57,6 @@ def _watch(experiment: Experiment, interval: float) -> None:
 def picture(status: Status) -> RenderableType:
     """Bars of evidence, and where the means lie."""
     verdict = status.verdict
-    state = "closed" if status.closed_at else "decided" if verdict.stopped else "running"
-    counts = (
-        f"{verdict.pulls:,} pulls, {status.pending:,} pending, {status.dropped + status.expired:,} dropped or expired"
-    )
     table = screen.plain_table("objective", "best arm", "evidence", "", ">smallest delta")
     for m, row in enumerate(views.objective_rows(verdict)):
         decision = verdict.decisions[m]
@@ -74,14 +70,5 @@ def picture(status: Status) -> RenderableType:
         arm = Text(row["arm"], style="green" if decision else "yellow")
         table.add_row(row["objective"], arm, bar, text, f"{row['smallest_delta']:.3g}")
     arms = screen.intervals_table(verdict, status.intervals)
-    lines: list[RenderableType] = [
-        Text(f"{status.name}: {state}, {counts}, {status.rule}, delta = {verdict.delta:g}", style="bold"),
-        table,
-        Text(),
-        arms,
-    ]
-    for objective, arm_name, pull in status.past:
-        lines.append(Text(f"earlier, among other arms: {objective} was decided for {arm_name} at pull {pull:,}"))
-    if status.intervals.contradicted.any():
-        lines.append(Text("the data of now speak against a decision: have the means drifted?", style="bold red"))
-    return Group(*lines)
+    remarks = (Text(remark, style="bold") for remark in views.status_remarks(status))
+    return Group(Text(views.status_line(status), style="bold"), table, Text(), arms, *remarks)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mobai import views
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
 from mobai.rules.stopping import Decision
@@ -88,6 +89,9 @@ class Verdict:
     def answers(self) -> tuple[str, ...]:
         """The names of the recommended arms."""
         return tuple(self.problem.arms[arm] for arm in self.recommended)
+
+    def _repr_html_(self) -> str:
+        return views.verdict_html(self)
 
     def __str__(self) -> str:
         """Say it in a few lines."""

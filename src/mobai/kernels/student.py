@@ -24,23 +24,23 @@ DEEPEST = 46
 class Sample(NamedTuple):
     """What the rewards of one arm say."""
 
-    count: float
+    size: float  # how many there are
     scatter: float  # the sum of squares around their mean
 
 
 @kernel
 def log_ratio(d: float, arm: Sample, k: float) -> float:
     """Return what speaks against a mean at distance d."""
-    square = arm.count * d * d
+    square = arm.size * d * d
     if square == 0.0:
         return 0.0
-    return 0.5 * arm.count * math.log((arm.scatter + square) / (arm.scatter + k * square))
+    return 0.5 * arm.size * math.log((arm.scatter + square) / (arm.scatter + k * square))
 
 
 @kernel
 def slope(d: float, arm: Sample, k: float) -> float:
     """Return the derivative of log_ratio."""
-    n, v = arm.count, arm.scatter
+    n, v = arm.size, arm.scatter
     square = n * d * d
     if square == 0.0:
         return 0.0
@@ -51,7 +51,7 @@ def slope(d: float, arm: Sample, k: float) -> float:
 def inflection(arm: Sample, k: float) -> float:
     """Return where log_ratio turns from convex to concave."""
     q = 2.0 / (1.0 + k + math.sqrt((1.0 + k) ** 2 + 12.0 * k))
-    return math.sqrt(q * arm.scatter / arm.count)
+    return math.sqrt(q * arm.scatter / arm.size)
 
 
 @kernel
@@ -60,8 +60,8 @@ def student_cost(gap: float, best: Sample, rival: Sample) -> tuple[float, float]
 
     The smallest of three candidates: either mean, and where the two meet when the variances are taken for known.
     """
-    k_b, k_i = 1.0 / (best.count + 1.0), 1.0 / (rival.count + 1.0)
-    spread_b, spread_i = best.scatter / (best.count * best.count), rival.scatter / (rival.count * rival.count)
+    k_b, k_i = 1.0 / (best.size + 1.0), 1.0 / (rival.size + 1.0)
+    spread_b, spread_i = best.scatter / (best.size * best.size), rival.scatter / (rival.size * rival.size)
     middle = 0.5 * gap
     if spread_b + spread_i > 0.0:
         middle = gap * spread_i / (spread_b + spread_i)
@@ -72,7 +72,7 @@ def student_cost(gap: float, best: Sample, rival: Sample) -> tuple[float, float]
     own, others = log_ratio(gap - middle, best, k_b), log_ratio(middle, rival, k_i)
     if own + others <= least:
         least = own + others
-        share = own / least if least > 0.0 else rival.count / (best.count + rival.count)
+        share = own / least if least > 0.0 else rival.size / (best.size + rival.size)
     return least, share
 
 
@@ -85,7 +85,7 @@ def student_score(gap: float, best: Sample, rival: Sample, level: float, beyond:
     """
     most, enough = -math.inf, more_than(beyond)
     for c in WIDTHS:
-        price = 0.5 * math.log1p(best.count / c) + 0.5 * math.log1p(rival.count / c)
+        price = 0.5 * math.log1p(best.size / c) + 0.5 * math.log1p(rival.size / c)
         most = max(most, smallest_sum(gap, best, rival, c, level + price, enough + price) - price)
         if most > enough:
             break
@@ -110,7 +110,7 @@ def smallest_sum(gap: float, best: Sample, rival: Sample, c: float, level: float
     is below it. As soon as some x is not above ``level``, its value is returned; cells whose bound is above ``enough``
     are not divided.
     """
-    k_b, k_i = c / (best.count + c), c / (rival.count + c)
+    k_b, k_i = c / (best.size + c), c / (rival.size + c)
     # Every x is at least half the gap away from one of the two means.
     at_least = min(log_ratio(0.5 * gap, best, k_b), log_ratio(0.5 * gap, rival, k_i))
     if at_least > enough:

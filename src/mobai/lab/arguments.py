@@ -1,12 +1,11 @@
-"""What may be asked of a simulation: arguments in, checked settings out."""
+"""What may be asked of a simulation: arguments in, a checked specification out."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import is_dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, is_dataclass
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -30,22 +29,103 @@ class PolicyGroup(NamedTuple):
     stoppings: tuple[StoppingRule, ...]
 
 
+class Limits(TypedDict, total=False):
+    """Where the trials of a simulation end; see :func:`mobai.simulate`."""
+
+    deltas: Iterable[float] | float | None
+    log_inv_deltas: Iterable[float] | float | None
+    max_pulls: int
+    focus: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationSpec:
+    """Everything that determines the results of a simulation, checked.
+
+    Attributes
+    ----------
+    instance
+        The true means and noise.
+    groups
+        Sampling rules by their specification, each with its stopping rules.
+    levels
+        The log(1/delta) to stop at, ascending.
+    trials, seed
+        Trials 0, 1, ... of the seed.
+    max_pulls
+        A trial that is not decided by then is given up.
+    focus
+        Whether decided objectives are sampled for no more.
+    """
+
+    instance: Instance
+    groups: dict[str, PolicyGroup]
+    levels: tuple[float, ...]
+    trials: int
+    seed: int
+    max_pulls: int
+    focus: bool
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The specification as plain data, to be kept with the results."""
+        groups = self.groups.items()
+        return {
+            "mobai": __version__,
+            "instance": to_json(self.instance),
+            "policies": {spec: [stopping.name for stopping in group.stoppings] for spec, group in groups},
+            "certified": {spec: [s.name for s in group.stoppings if s.certified] for spec, group in groups},
+            "log_inv_deltas": list(self.levels),
+            "trials": self.trials,
+            "seed": self.seed,
+            "max_pulls": self.max_pulls,
+            "focus": self.focus,
+        }
+
+
+def specify(
+    instance: Instance,
+    policies: AnyPolicy | Iterable[AnyPolicy],
+    trials: int,
+    seed: int,
+    *,
+    deltas: Iterable[float] | float | None = None,
+    log_inv_deltas: Iterable[float] | float | None = None,
+    max_pulls: int = 10_000_000,
+    focus: bool = False,
+) -> SimulationSpec:
+    """Check the arguments of a simulation and put its specification together."""
+    if not isinstance(instance, Instance):
+        raise InputError(f"instance must be an Instance, not {instance!r}")
+    spec = SimulationSpec(
+        instance,
+        group_policies(policies),
+        tuple(ascending_levels(deltas, log_inv_deltas)),
+        whole_number("trials", trials, 1),
+        whole_number("seed", seed, 0),
+        whole_number("max_pulls", max_pulls, 1),
+        bool(focus),
+    )
+    _check_stopping(spec)
+    return spec
+
+
 def group_policies(policies: AnyPolicy | Iterable[AnyPolicy]) -> dict[str, PolicyGroup]:
     """Group policies by their sampling rule."""
     given = list(policies) if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
     if not given:
         raise InputError("policies: at least one is needed")
-    lines: dict[str, PolicyGroup] = {}
+    groups: dict[str, PolicyGroup] = {}
     for one in given:
         policy = _policy(one)
         spec = rule_spec(policy.sampling)
-        line = lines.get(spec, PolicyGroup(policy.sampling, ()))
-        if line.rule != policy.sampling:
+        group = groups.get(spec, PolicyGroup(policy.sampling, ()))
+        if group.rule != policy.sampling:
             raise InputError(f"policies: two rules are both called {spec}; make them dataclasses, so that options show")
-        if policy.stopping.name in [stopping.name for stopping in line.stoppings]:
+        if policy.stopping.name in [stopping.name for stopping in group.stoppings]:
             raise InputError(f"policies: {spec} with {policy.stopping.name} is given twice")
-        lines[spec] = PolicyGroup(line.rule, (*line.stoppings, policy.stopping))
-    return lines
+        groups[spec] = PolicyGroup(group.rule, (*group.stoppings, policy.stopping))
+    return groups
 
 
 def _policy(one: AnyPolicy) -> Policy:
@@ -82,43 +162,24 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def check_settings(
-    instance: Instance,
-    lines: dict[str, PolicyGroup],
-    levels: Sequence[float],
-    n_jobs: int | None,
-    out: str | Path | None,
-) -> None:
-    """Refuse what cannot be simulated, before anything is run."""
-    if not isinstance(instance, Instance):
-        raise InputError(f"instance must be an Instance, not {instance!r}")
+def check_workers(n_jobs: int | None) -> None:
+    """Refuse a number of workers that is none."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
         raise InputError(f"n_jobs must be a whole number of workers, -1 for all cores, or None, not {n_jobs!r}")
-    for spec, line in lines.items():
-        if out is not None and not is_dataclass(line.rule):
-            raise InputError(f"out: the rule {spec} must be a dataclass, so that its options are kept with its results")
-        for stopping in line.stoppings:
-            for x in levels:
-                stopping.level(instance.problem, x)
 
 
-def check_focus(lines: dict[str, PolicyGroup], levels: Sequence[float]) -> None:
-    """Focused sampling depends on one delta and one stopping rule."""
-    if len(levels) > 1 or any(len(line.stoppings) > 1 for line in lines.values()):
-        raise InputError("focus: give one delta, and one stopping rule for each sampling rule")
+def check_keepable(spec: SimulationSpec) -> None:
+    """Refuse rules whose options could not be kept in a file."""
+    for name, group in spec.groups.items():
+        if not is_dataclass(group.rule):
+            raise InputError(f"out: the rule {name} must be a dataclass, so that its options are kept with its results")
 
 
-def configuration(
-    instance: Instance, lines: dict[str, PolicyGroup], levels: Sequence[float], trials: int, seed: int, max_pulls: int
-) -> dict[str, Any]:
-    """Return everything that determines the results, as plain data."""
-    return {
-        "mobai": __version__,
-        "instance": to_json(instance),
-        "policies": {spec: [stopping.name for stopping in line.stoppings] for spec, line in lines.items()},
-        "certified": {spec: [s.name for s in line.stoppings if s.certified] for spec, line in lines.items()},
-        "log_inv_deltas": list(levels),
-        "trials": trials,
-        "seed": seed,
-        "max_pulls": max_pulls,
-    }
+def _check_stopping(spec: SimulationSpec) -> None:
+    """See that every stopping rule has a level for every delta, and that focused sampling depends on one of each."""
+    for group in spec.groups.values():
+        for stopping in group.stoppings:
+            for x in spec.levels:
+                stopping.level(spec.instance.problem, x)
+        if spec.focus and (len(spec.levels) > 1 or len(group.stoppings) > 1):
+            raise InputError("focus: give one delta, and one stopping rule for each sampling rule")

@@ -8,18 +8,9 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
-from mobai.lab.arguments import (
-    AnyPolicy,
-    PolicyGroup,
-    ascending_levels,
-    check_focus,
-    check_settings,
-    configuration,
-    group_policies,
-    whole_number,
-)
+from mobai.lab.arguments import AnyPolicy, Limits, PolicyGroup, SimulationSpec, check_keepable, check_workers, specify
 from mobai.lab.results import Results, TrialRecord
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
@@ -36,10 +27,10 @@ class Progress(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One trajectory to run."""
+    """One trajectory to run: of this rule, by its specification, and for these stopping rules."""
 
-    spec: str
-    line: PolicyGroup
+    rule: str
+    group: PolicyGroup
     trial: int
 
 
@@ -47,17 +38,14 @@ def simulate(
     instance: Instance,
     policies: AnyPolicy | Iterable[AnyPolicy],
     *,
-    deltas: Iterable[float] | float | None = None,
-    log_inv_deltas: Iterable[float] | float | None = None,
     trials: int = 100,
     seed: int = 0,
     n_jobs: int | None = None,
-    max_pulls: int = 10_000_000,
-    focus: bool = False,
     out: str | Path | None = None,
     watch: Callable[[Progress], None] | None = None,
+    **limits: Unpack[Limits],
 ) -> Results:
-    """Run every policy for so many trials and read off its decisions at every delta.
+    """Run every policy for a number of trials and read off its decisions at every delta.
 
     Policies with the same sampling rule share its trajectories: one trial serves all their stopping rules and all
     deltas. Trial n meets the same rewards under every rule, arm by arm. The results do not depend on ``n_jobs``, on
@@ -70,22 +58,22 @@ def simulate(
     policies
         One or several of: a :class:`Policy`, a sampling rule, or its name with options (``"mo-bai:eta=0.5"``); the
         last two stop by ``GLR("mixture")`` unless the rule has its own way.
-    deltas, log_inv_deltas
-        Error probabilities to stop at, as delta or log(1/delta); 0.05 when neither is given.
     trials, seed
         Trials 0, 1, ... of the seed. More trials later extend the same series; fewer keep those there are.
     n_jobs
         Worker processes, -1 for all cores. None means one, or what ``joblib.parallel_config`` says.
-    max_pulls
-        A trial that is not decided by then is given up.
-    focus
-        Sample only for objectives that are not decided yet. That depends on delta, so there can be one delta, and one
-        stopping rule a sampling rule.
     out
         A Parquet file. Finished trials are written there every half minute and at the end, and are not run again
         if the file exists.
     watch
         Called after every trial.
+    deltas, log_inv_deltas
+        Error probabilities to stop at, as delta or log(1/delta); 0.05 when neither is given.
+    max_pulls
+        A trial that is not decided by then is given up; 10,000,000 unless given.
+    focus
+        Sample only for objectives that are not decided yet. That depends on delta, so there can be one delta, and one
+        stopping rule per sampling rule.
 
     Returns
     -------
@@ -99,39 +87,34 @@ def simulate(
     >>> len(results), results.complete
     (80, True)
     """
-    lines, levels = group_policies(policies), ascending_levels(deltas, log_inv_deltas)
-    trials, max_pulls = whole_number("trials", trials, 1), whole_number("max_pulls", max_pulls, 1)
-    seed = whole_number("seed", seed, 0)
-    check_settings(instance, lines, levels, n_jobs, out)
-    if focus:
-        check_focus(lines, levels)
-    config = configuration(instance, lines, levels, trials, seed, max_pulls)
-    config["focus"] = bool(focus)
-    results = _resumed(out, config)
+    spec = specify(instance, policies, trials, seed, **limits)
+    check_workers(n_jobs)
+    if out is not None:
+        check_keepable(spec)
+    results = _resumed(out, spec)
     wanted = results.missing
-    tasks = [Task(spec, line, trial) for spec, line in lines.items() for trial in wanted.get(spec, ())]
-    results = _run(instance, results, tasks, levels, n_jobs, out, watch)
+    tasks = [Task(rule, group, trial) for rule, group in spec.groups.items() for trial in wanted.get(rule, ())]
+    results = _run(spec, results, tasks, n_jobs, out, watch)
     if out is not None:
         results.save(out)
     return results
 
 
-def _resumed(out: str | Path | None, config: dict[str, Any]) -> Results:
+def _resumed(out: str | Path | None, spec: SimulationSpec) -> Results:
     """Take over what a file holds, and see that it can be written before anything is run."""
     if out is None:
-        return Results(config, ())
+        return Results(spec.config, ())
     if Path(out).exists():
-        return Results.load(out).extended(config)
-    nothing = Results(config, ())
+        return Results.load(out).extended(spec.config)
+    nothing = Results(spec.config, ())
     nothing.save(out)
     return nothing
 
 
 def _run(
-    instance: Instance,
+    spec: SimulationSpec,
     results: Results,
     tasks: Sequence[Task],
-    levels: Sequence[float],
     n_jobs: int | None,
     out: str | Path | None,
     watch: Callable[[Progress], None] | None,
@@ -141,10 +124,10 @@ def _run(
     total = results.trials_wanted
     ending, pulls, done, saved = None, 0, total - len(tasks), time.monotonic()
     try:
-        with closing(_parallel(instance, results.config, tasks, levels, n_jobs)) as finished:
-            for rows in finished:
-                fresh.append(rows)
-                done, pulls = done + 1, pulls + rows.length
+        with closing(_parallel(spec, tasks, n_jobs)) as finished:
+            for record in finished:
+                fresh.append(record)
+                done, pulls = done + 1, pulls + record.length
                 if watch is not None:
                     watch(Progress(done, total, pulls))
                 if out is not None and time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
@@ -161,31 +144,31 @@ def _run(
     return results.merged(fresh, ending)
 
 
-def _parallel(
-    instance: Instance, config: dict[str, Any], tasks: Sequence[Task], levels: Sequence[float], n_jobs: int | None
-) -> Generator[TrialRecord, None, None]:
+def _parallel(spec: SimulationSpec, tasks: Sequence[Task], n_jobs: int | None) -> Generator[TrialRecord, None, None]:
     """Run the tasks, in any order."""
     from joblib import Parallel, delayed, effective_n_jobs
 
-    seed, max_pulls, focus = config["seed"], config["max_pulls"], config["focus"]
     if effective_n_jobs(n_jobs) > 1:
-        for line in {task.spec: task.line for task in tasks}.values():
+        for task in {task.rule: task for task in tasks}.values():
             # Compiled here, once, the kernels are on disk when the workers look for them.
-            run_trajectory(TrialSpec(instance, *line, levels, seed, max_pulls=instance.shape[0] + 1, focus=focus))
-    settings = (TrialSpec(instance, *task.line, levels, seed, task.trial, max_pulls, focus) for task in tasks)
-    work = (delayed(run_task)(task.spec, setting) for task, setting in zip(tasks, settings, strict=True))
+            run_trajectory(_trial_spec(spec, task, max_pulls=spec.instance.shape[0] + 1))
+    work = (delayed(run_task)(task.rule, _trial_spec(spec, task, spec.max_pulls)) for task in tasks)
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
     try:
-        for rows in finished:  # noqa: UP028 - "yield from" would close it before warnings are caught
-            yield rows
+        for record in finished:  # noqa: UP028 - "yield from" would close it before warnings are caught
+            yield record
     finally:
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             finished.close()
 
 
-def run_task(spec: str, setting: TrialSpec) -> TrialRecord:
-    """Run one trial of one sampling rule; returns its rows for every stopping rule and delta."""
-    return TrialRecord.read(setting.instance, spec, setting.trial, run_trajectory(setting))
+def _trial_spec(spec: SimulationSpec, task: Task, max_pulls: int) -> TrialSpec:
+    return TrialSpec(spec.instance, *task.group, spec.levels, spec.seed, task.trial, max_pulls, spec.focus)
+
+
+def run_task(rule: str, spec: TrialSpec) -> TrialRecord:
+    """Run one trial of one sampling rule; return its record for every stopping rule and delta."""
+    return TrialRecord.read(spec.instance, rule, spec.trial, run_trajectory(spec))
 
 
 def _worker_died(error: Exception) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mobai import views
+from mobai.document import Table
 from mobai.errors import ConvergenceError, InputError
 from mobai.lab.results import Results, need
 from mobai.problem import Instance
@@ -70,9 +72,17 @@ class Summary:
         )
         return table
 
+    @property
+    def table(self) -> Table:
+        """The rows as text, with the lower bound at the end."""
+        return Table(_HEADER, [*(_cells(row) for row in self.rows), *self._bounds()], left=2)
+
+    def _repr_html_(self) -> str:
+        return views.summary_html(self)
+
     def __str__(self) -> str:
         """Write a table, with the lower bound at its end."""
-        cells = [_HEADER, *(_cells(row) for row in self.rows), *self._bounds()]
+        cells = [_HEADER, *self.table.rows]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = (
             "  ".join(c.ljust(w) if n < 2 else c.rjust(w) for n, (c, w) in enumerate(zip(row, widths, strict=True)))

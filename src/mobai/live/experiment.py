@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy.typing as npt
 
@@ -22,7 +22,7 @@ from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.journal import Event, Handle, Journal
 from mobai.live.ledger import Change, Ledger
 from mobai.live.reports import Metrics, body_of, number_of, only_new
-from mobai.live.settings import Settings, new_settings, to_body, with_arm
+from mobai.live.settings import Choices, Settings, new_settings, to_body, with_arm
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
 from mobai.live.storage import open_journal
@@ -59,13 +59,8 @@ class Experiment:
         arms: Sequence[str],
         objectives: Sequence[Objective | str],
         *,
-        delta: float = 0.05,
-        rule: str = "top-two",
         sd: npt.ArrayLike | None = None,
-        seed: int = 0,
-        focus: bool = True,
-        expire_after: float | None = None,
-        reserve: float = 0.1,
+        **choices: Unpack[Choices],
     ) -> Experiment:
         """Begin an experiment.
 
@@ -78,31 +73,22 @@ class Experiment:
         arms, objectives, sd
             As for :class:`mobai.Problem`.
         delta
-            The error probability, for all objectives and times together.
+            The error probability, for all objectives and times together; 0.05 unless given.
         rule
-            How arms are chosen, by name and options.
+            How arms are chosen, by name and options; ``top-two`` unless given.
         seed
-            Fixes the rule's own choices.
+            Fixes the rule's own choices; 0 unless given.
         focus
-            Sample only for objectives that are not decided yet.
+            Sample only for objectives that are not decided yet; True unless given.
         expire_after
             Seconds after which an unanswered assignment no longer counts as pending. It may still be answered.
         reserve
-            The share of delta kept for arms added or retired later; 0 if there will be none. A tenth costs 0.1 nats.
+            The share of delta kept for arms added or retired later, 0 if there will be none; 0.1 unless given, which
+            costs 0.1 nats.
         """
         if not is_name(name):
             raise InputError(f"name must be a non-empty string of printable characters, not {name!r}")
-        settings = new_settings(
-            arms,
-            objectives,
-            sd=sd,
-            delta=delta,
-            rule=rule,
-            seed=seed,
-            focus=focus,
-            expire_after=expire_after,
-            reserve=reserve,
-        )
+        settings = new_settings(Problem(arms, objectives, sd), **choices)
         warm_up(settings.rule)
         first = Event(1, "created", time.time(), to_body(settings))
         state = State(first)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -70,19 +70,28 @@ def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
     return Problem([*problem.arms, name], problem.objectives, np.vstack([known, row]))
 
 
+class Choices(TypedDict, total=False):
+    """What may be chosen for an experiment; see :meth:`mobai.Experiment.create`."""
+
+    delta: float
+    rule: str
+    seed: int
+    focus: bool
+    expire_after: float | None
+    reserve: float
+
+
 def new_settings(
-    arms: Sequence[str],
-    objectives: Sequence[Objective | str],
+    problem: Problem,
     *,
-    sd: npt.ArrayLike | None,
-    delta: float,
-    rule: str,
-    seed: int,
-    focus: bool,
-    expire_after: float | None,
-    reserve: float,
+    delta: float = 0.05,
+    rule: str = "top-two",
+    seed: int = 0,
+    focus: bool = True,
+    expire_after: float | None = None,
+    reserve: float = 0.1,
 ) -> Settings:
-    """Check what somebody asks for."""
+    """Check what was chosen and put the settings together."""
     sampling = sampling_rule(rule)
     if sampling.stopping is not None:
         raise InputError(f"rule: {sampling.name} stops by itself and is for simulations; use another one")
@@ -91,7 +100,6 @@ def new_settings(
     if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
         raise InputError(f"expire_after must be a positive number of seconds, or None, not {expire_after!r}")
     GLR(reserve=reserve)
-    problem = Problem(arms, objectives, sd)
     for name in problem.objective_names:
         if name in RESERVED:
             raise InputError(f"objectives: {name!r} cannot be the name of a metric; it is a column of every record")

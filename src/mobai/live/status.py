@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mobai import views
 from mobai.engine import Verdict
 from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES
 from mobai.live.state import State
@@ -58,6 +59,9 @@ class Status:
     created_at: float
     closed_at: float | None
     past: tuple[tuple[str, str, int], ...]
+
+    def _repr_html_(self) -> str:
+        return views.status_html(self)
 
 
 def describe(name: str, state: State) -> Status:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mobai import views
 from mobai.errors import InputError
-from mobai.problem import FloatArray, Instance, IntArray
+from mobai.problem import FloatArray, Instance, IntArray, Problem
 from mobai.theory.certificate import relative_gap
 from mobai.theory.confidence import binary_relative_entropy, resolve_log_inv_delta
 from mobai.theory.oracle import solve_oracle
@@ -39,6 +40,8 @@ class LowerBound:
     exact
         Whether the bound is that of the families stated. Otherwise it is for Gaussian rewards of the same means and
         standard deviations, which is close when gaps are small, and no strict bound.
+    problem
+        The arms and objectives it speaks of.
     """
 
     value: float
@@ -48,6 +51,10 @@ class LowerBound:
     upper: float
     answers: IntArray
     exact: bool
+    problem: Problem
+
+    def _repr_html_(self) -> str:
+        return views.bound_html(self)
 
     @property
     def gap(self) -> float:
@@ -87,7 +94,16 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     oracle, answers = max(found, key=lambda pair: pair[0].upper)
     exact = all(objective.family.known_noise for objective in instance.objectives)
     # The upper bound on the rate gives the value that is a true lower bound on samples.
-    return LowerBound(1 / oracle.upper, oracle.weights, oracle.prices, oracle.lower, oracle.upper, answers, exact)
+    return LowerBound(
+        value=1 / oracle.upper,
+        weights=oracle.weights,
+        prices=oracle.prices,
+        lower=oracle.lower,
+        upper=oracle.upper,
+        answers=answers,
+        exact=exact,
+        problem=instance.problem,
+    )
 
 
 def _right_answers(instance: Instance) -> Iterator[IntArray]:

@@ -1,0 +1,35 @@
+"""``mobai plan``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.command import mobai
+
+from mobai import lower_bound
+from mobai.lab.instances import ads
+
+
+def test_plan(capsys: pytest.CaptureFixture[str], table: str) -> None:
+    code, out, _ = mobai(capsys, "plan", table, "--delta", "0.05")
+    assert code == 0
+    for word in ("cost (min)", "optimal share", "c* = 286.7", "bottleneck", "lower bound", "price", "%"):
+        assert word in out
+
+
+def test_plan_as_json(capsys: pytest.CaptureFixture[str], table: str) -> None:
+    plan = json.loads(mobai(capsys, "plan", table, "--json")[1])
+    bound = lower_bound(ads())
+    assert plan["best_arms"] == {"clicks": "bold", "cost": "price", "dwell": "story"}
+    assert plan["c_star"] == bound.value
+    assert plan["samples_lower_bound"] == bound.samples(0.05) < plan["samples_expected"] < plan["samples_uniform"]
+    assert sum(plan["shares"].values()) == pytest.approx(1)
+    shares = [pair["share"] for pair in plan["bottlenecks"]]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) > 0.95
+
+
+def test_plan_of_many_arms_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    out = mobai(capsys, "plan", "snw")[1]
+    assert "and 176 more arms" in out

@@ -1,0 +1,101 @@
+"""Reports: once, twice, in parts, in batches, wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.live.rounds import facts, measure, new, run
+
+import mobai
+from mobai import InputError
+from mobai.live.journal import Journal
+
+
+def test_telling_twice() -> None:
+    test = new()
+    one, two = test.ask(2)
+    test.tell(one, {"click": 1, "latency": 80.0})
+    before = len(test.history())
+    test.tell(one, {"click": 1, "latency": 80.0})
+    test.tell(one.id, {"click": 1})
+    assert len(test.history()) == before
+    with pytest.raises(InputError, match=r"assignment 1: 'click' was 1\.0 before, and is 0\.0 now"):
+        test.tell(one, {"click": 0})
+    for number in (3, 0, -1, 2.5, "1", True):
+        with pytest.raises(InputError, match="assignment: there is none with the id"):
+            test.tell(number, {"click": 1})  # type: ignore[arg-type]
+    for nothing in ({}, {"click": None}, {"click": math.nan}):
+        with pytest.raises(InputError, match="metrics: none was measured"):
+            test.tell(two, nothing)
+    with pytest.raises(InputError, match="assignment 2 is for the arm 'B' here, not 'Y'"):
+        test.tell(mobai.Assignment(2, "Y"), {"click": 1})
+    assert test.status().pulls.sum() == 2
+    assert test.status().pending == 1
+
+
+def test_metrics_one_after_the_other() -> None:
+    whole, parts = new(), new()
+    for _ in range(20):
+        (one,), (two,) = whole.ask(), parts.ask()
+        assert one == two
+        metrics = measure(*one)
+        whole.tell(one, metrics)
+        parts.tell(two, {"latency": metrics["latency"]})
+        parts.tell(two, {"click": metrics["click"]})
+    assert whole.status().pulls.tolist() == parts.status().pulls.tolist()
+    assert whole.status().answered.tolist() == parts.status().answered.tolist()
+    assert parts.verdict().pulls == 20
+
+
+def test_batches_are_all_or_nothing(make_journal: Callable[[], Journal]) -> None:
+    one, two = new(make_journal()), new()
+    assignments = one.ask(40)
+    assert assignments == two.ask(40)
+    one.tell_all([(assignment, measure(*assignment)) for assignment in assignments])
+    for assignment in assignments:
+        two.tell(assignment, measure(*assignment))
+    assert facts(one) == facts(two)
+    more = one.ask(3)
+    with pytest.raises(InputError, match=r"rewards: 'click' is bernoulli, which 2\.0 is not"):
+        one.tell_all([(more[0], {"click": 1}), (more[1], {"click": 2})])
+    assert one.status().pending == 3
+    one.tell_all([(more[0], {"click": 1}), (more[0], {"click": 1, "latency": 3})])
+    with pytest.raises(InputError, match=r"'click' was 1\.0 before, and is 0\.0 now"):
+        one.tell_all([(more[1], {"click": 1}), (more[1], {"click": 0})])
+    assert one.status().pending == 2
+
+
+def test_telling_and_asking_in_one_transaction() -> None:
+    one, two = new(), new()
+    waiting = one.ask(2)
+    assert waiting == two.ask(2)
+    for _ in range(15):
+        reports = [(assignment, measure(*assignment)) for assignment in waiting]
+        two.tell_all(reports)
+        waiting = one.tell_all(reports, ask=2)
+        assert waiting == two.ask(2)
+    assert facts(one) == facts(two)
+    with pytest.raises(InputError, match="ask must be a whole number, 0 or more, not -1"):
+        one.tell_all([], ask=-1)
+
+
+def test_a_refused_report_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = new()
+    run(test, 5)
+    state = test._ledger._state
+    with pytest.raises(InputError):
+        test.tell(99, {"click": 1})
+    assert test._ledger._state is state
+    assert str(test.replay().verdict) == str(test.verdict())
+
+
+@pytest.mark.parametrize("reports", [[5], [(1,)], [(1, {}, 3)], {1: {"click": 1}}, "ab", [None]])
+def test_reports_are_pairs(reports: Any) -> None:
+    test = new()
+    test.ask()
+    with pytest.raises(InputError, match=r"reports must be pairs|there is none with the id"):
+        test.tell_all(reports)
+    assert len(test.history()) == 2

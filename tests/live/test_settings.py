@@ -1,0 +1,48 @@
+"""What an experiment can be set up with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.live.rounds import ARMS, OBJECTIVES, new
+
+import mobai
+from mobai import Experiment, InputError
+from mobai.live.journal import MemoryJournal
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delta": 2}, "delta must be a number between 0 and 1"),
+        ({"rule": "best"}, "rule must be one of"),
+        ({"rule": "successive-elimination:delta=0.1"}, "rule: successive-elimination stops by itself"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"expire_after": 0}, "expire_after must be a positive number of seconds"),
+        ({"reserve": 0.9}, "reserve must be a number from 1e-100 to 0.5, or 0"),
+        ({"sd": [1.0]}, "sd must be one number"),
+        ({"rule": None}, "rule must be a name"),
+        ({"expire_after": 10**400}, "expire_after must be"),
+    ],
+)
+def test_bad_settings(options: dict[str, Any], message: str) -> None:
+    journal = MemoryJournal()
+    with pytest.raises(InputError, match=message):
+        new(journal, **options)
+    assert journal.names() == []
+
+
+def test_names_and_deletion(tmp_path: Path) -> None:
+    path = tmp_path / "ads.db"
+    new(path)
+    with pytest.raises(InputError, match="name: there is an experiment 'test' already"):
+        new(path)
+    assert mobai.experiment_names(f"sqlite:///{path}") == ["test"]
+    with pytest.raises(InputError, match="there is no experiment 'tset'; there are 'test'"):
+        Experiment.load(path, "tset")
+    mobai.delete(path, "test")
+    assert mobai.experiment_names(path) == []
+    assert Experiment.create("memory:", "here", ARMS, OBJECTIVES).name in mobai.experiment_names("memory:")
+    mobai.delete("memory:", "here")

@@ -1,0 +1,110 @@
+"""What a journal may say, and what is refused when it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.live.rounds import facts, new, run
+
+from mobai import Experiment, StorageError
+from mobai.live.journal import Event, Handle, MemoryJournal
+from mobai.live.state import State
+
+
+def test_replay_finds_a_forged_choice() -> None:
+    journal = MemoryJournal()
+    test = new(journal)
+    run(test, 30)
+    events = journal._events["test"]
+    place = next(n for n, event in enumerate(events) if n > 20 and event.kind == "asked")
+    events[place] = events[place]._replace(body={"arms": [(events[place].body["arms"][0] + 1) % 3]})
+    with pytest.raises(StorageError, match=r"was arm . in the journal and is arm . now"):
+        test.replay()
+
+
+def test_a_failed_write_leaves_no_trace() -> None:
+    class Failing(MemoryJournal):
+        fail = False
+
+        def lock(self, handle: Handle) -> Any:
+            inner = super().lock(handle)
+            outer = self
+
+            class Once:
+                def __enter__(self) -> Any:
+                    return inner.__enter__()
+
+                def __exit__(self, *error: Any) -> Any:
+                    if outer.fail and error[0] is None:
+                        inner.__exit__(OSError, OSError("full"), None)
+                        raise OSError("full")
+                    return inner.__exit__(*error)
+
+            return Once()
+
+    journal = Failing()
+    test = new(journal, rule="mo-bai")
+    run(test, 10)
+    before = facts(test)
+    journal.fail = True
+    with pytest.raises(OSError, match="full"):
+        test.ask(3)
+    journal.fail = False
+    assert facts(test) == before
+    run(test, 3)
+    assert str(test.replay().verdict) == str(test.verdict())
+
+
+def test_a_journal_that_is_not_one() -> None:
+    with pytest.raises(StorageError, match="begins with 'asked'"):
+        State(Event(1, "asked", 0.0, {}))
+    test = new()
+    state = State(test.history()[0])
+    with pytest.raises(StorageError, match="event 2 is 'dreamt', which this mobai does not know"):
+        state.apply(Event(2, "dreamt", 0.0, {}))
+    with pytest.raises(StorageError, match="event 7 cannot follow event 1"):
+        state.apply(Event(7, "closed", 0.0, {}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("asked", {"arms": [-1]}),
+        ("asked", {"arms": [True]}),
+        ("asked", {"arms": [99]}),
+        ("asked", {"arms": [None]}),
+        ("asked", {"arms": [0, None]}),
+        ("asked", {"arms": 1}),
+        ("asked", {}),
+        ("told", {"reports": [[99, {"click": 1}]]}),
+        ("told", {"reports": [[3, {"nothing": 1}]]}),
+        ("told", {"reports": [[3, {}]]}),
+        ("told", {"reports": [[3, None]]}),
+        ("told", {"reports": [[3, [1.0, 2.0]]]}),
+        ("told", {"reports": [[3]]}),
+        ("told", {"reports": [[1, {"click": 1.0}]]}),
+        ("told", {"reports": [[2, {"click": 1.0}]]}),
+        ("dropped", {"ids": [1]}),
+        ("dropped", {"ids": [0]}),
+        ("expired", {"ids": [1]}),
+        ("expired", {"ids": [2]}),
+        ("arm_added", {"arm": "A", "sd": [None, None]}),
+        ("arm_retired", {"arm": "nobody"}),
+        ("exploded", {}),
+    ],
+)
+def test_damaged_events_are_not_taken_in(kind: str, body: dict[str, Any]) -> None:
+    """Assignment 1 is answered, 2 is dropped, 3 is pending."""
+    journal = MemoryJournal()
+    test = new(journal)
+    test.ask(3)
+    test.tell(1, {"click": 1, "latency": 80.0})
+    test.drop(2)
+    handle = journal.find("test")
+    with journal.lock(handle) as log:
+        log.append(Event(5, kind, 0.0, body))
+    for use in (test.status, test.ask, lambda: Experiment.load(journal, "test")):
+        with pytest.raises(StorageError, match=r"event 5 .*(is damaged|does not know)"):
+            use()
+    assert len(journal.read(handle)) == 5
