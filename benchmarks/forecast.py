@@ -14,7 +14,7 @@ CASES = {"ads": ads(), "synthetic:seed=0": synthetic(seed=0), "snw:negate_area=f
 
 
 def main(delta: float = 0.05, trials: int = 200) -> None:
-    """Print a Markdown table, one line an instance."""
+    """Print a Markdown table, one row per instance."""
     print("| instance | lower bound | forecast | top-two, mean | mean / forecast |")
     print("|---|---|---|---|---|")
     for name, instance in CASES.items():

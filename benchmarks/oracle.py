@@ -67,3 +67,7 @@ def end_to_end(instance: Instance, bare: list[float]) -> None:
         warnings.simplefilter("ignore")  # Clarabel reports reduced accuracy on snw
         program.solve(solver=cvxpy.CLARABEL)
     bare.append(program.solver_stats.solve_time)
+
+
+if __name__ == "__main__":
+    main()

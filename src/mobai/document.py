@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,7 @@ def _markdown(block: Block, pictures: str) -> str:
         case Heading(text, level):
             return f"{'#' * level} {text}"
         case Paragraph(text):
-            return text
+            return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
         case Picture(name, caption):
             return f"![{caption}]({pictures}/{name}.png)\n\n*{caption}*"
         case Table(header, rows, left):

@@ -132,7 +132,7 @@ def test_delays_and_losses_never_miscount(seed: int) -> None:
         (0, [1, 2, "much"], "rewards must be numbers"),
         (0, {"objective 0": "1"}, "rewards: 'objective 0' must be a number, not '1'"),
         (0, {"clicks": 1}, "rewards: 'clicks' is no objective; they are objective 0, objective 1, objective 2"),
-        (1, [1, 2, 3], r"arm 1 \(arm 1\) has no open ask"),
+        (1, [1, 2, 3], r"arm 1 \(arm 1\) has no pending ask"),
     ],
 )
 def test_bad_reports_change_nothing(arm: int, rewards: Any, message: str) -> None:
@@ -142,7 +142,7 @@ def test_bad_reports_change_nothing(arm: int, rewards: Any, message: str) -> Non
         session.tell(arm, rewards)
     assert session.observations.told == 0
     session.tell(0, [1, 2, 3])
-    with pytest.raises(InputError, match="no open ask"):
+    with pytest.raises(InputError, match="no pending ask"):
         session.tell(0, [1, 2, 3])
 
 

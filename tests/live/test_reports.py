@@ -59,7 +59,7 @@ def test_batches_are_all_or_nothing(make_journal: Callable[[], Journal]) -> None
         two.tell(assignment, measure(*assignment))
     assert facts(one) == facts(two)
     more = one.ask(3)
-    with pytest.raises(InputError, match=r"rewards: 'click' is bernoulli, which 2\.0 is not"):
+    with pytest.raises(InputError, match=r"rewards: 'click' must be 0 or 1, not 2\.0"):
         one.tell_all([(more[0], {"click": 1}), (more[1], {"click": 2})])
     assert one.status().pending == 3
     one.tell_all([(more[0], {"click": 1}), (more[0], {"click": 1, "latency": 3})])

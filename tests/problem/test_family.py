@@ -111,9 +111,9 @@ def test_rewards_are_checked_by_their_family() -> None:
     assert problem.check_rewards([1, 5, -3]) == [1, 5, -3]
     assert problem.check_rewards({"click": True, "time": 2})[::2] == [1, 2]
     assert math.isnan(problem.check_rewards({"click": 1})[1])
-    with pytest.raises(InputError, match=r"rewards: 'click' is bernoulli, which 0\.5 is not"):
+    with pytest.raises(InputError, match=r"rewards: 'click' must be 0 or 1, not 0\.5"):
         problem.check_rewards([0.5, 2, 0])
-    with pytest.raises(InputError, match=r"rewards: 'stars' is bounded=1.0..5.0, which 6.0 is not"):
+    with pytest.raises(InputError, match=r"rewards: 'stars' must be a number from 1 to 5, not 6.0"):
         problem.check_rewards({"stars": 6})
     with pytest.raises(InputError, match="'time' must be finite"):
         problem.check_rewards({"time": 10**400})

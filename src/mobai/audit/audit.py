@@ -71,9 +71,9 @@ def _outcomes(case: Case, seed: int, n_jobs: int) -> Iterator[Outcome]:
 
 def run_one(case: Case, seed: int, trial: int) -> Outcome:
     """Run one trial."""
-    world = tilted(case.instance, seed, trial) if case.tilted else case.instance
-    setting = TrialSpec(world, case.rule, [case.stopping], [case.log_inv_delta], seed, trial, case.max_pulls)
-    trajectory = run_trajectory(setting)
+    instance = tilted(case.instance, seed, trial) if case.tilted else case.instance
+    spec = TrialSpec(instance, case.rule, [case.stopping], [case.log_inv_delta], seed, trial, case.max_pulls)
+    trajectory = run_trajectory(spec)
     decided = bool((trajectory.answers >= 0).any())
     if not is_wrong(case.instance, trajectory):
         return Outcome(0.0, decided, trajectory.pulls)

@@ -67,14 +67,14 @@ KINDS = (
 
 
 def duel(kind: Kind, gap: float = _NOTHING, eps: float = 0.0) -> Instance:
-    """Two arms, the second better by ``gap`` (in units of the noise): all that separates them is chance."""
+    """Return two arms, the second better by ``gap`` (in units of the noise): all that separates them is chance."""
     means = [[kind.centre], [kind.centre + gap * kind.noise]]
     objective = Objective("value", "max", kind.family, eps * kind.noise)
     return Instance(means, _noise(kind, (2, 1)), objectives=[objective])
 
 
 def contenders(kinds: tuple[Kind, ...], gap: float = 0.2) -> Instance:
-    """Two arms that contend for each objective and are far behind in the others: K = 2M."""
+    """Return two arms that contend for each objective and are far behind in the others: K = 2M."""
     objectives = len(kinds)
     means, sd = np.empty((2 * objectives, objectives)), np.empty((2 * objectives, objectives))
     for m, kind in enumerate(kinds):
@@ -88,7 +88,7 @@ def contenders(kinds: tuple[Kind, ...], gap: float = 0.2) -> Instance:
 
 
 def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """The noise of every arm; that of every second arm is half as large where nobody knows it."""
+    """Return the noise of every arm; that of every second arm is half as large where nobody knows it."""
     if kind.family.noise_follows_mean or kind.name == "bounded, at its ends":
         return np.full(shape, np.nan)
     table = np.full(shape, kind.noise)
@@ -130,7 +130,7 @@ def _thresholds() -> Iterator[Case]:
 
 
 def _controls() -> Iterator[Case]:
-    """Rules known to be invalid: an audit that does not catch them is worth nothing."""
+    """Return rules known to be invalid: an audit that does not catch them is worth nothing."""
     nothing, empirical = duel(KINDS[0]), GLR("empirical")
     for x, trials in ((50.0, 1000), (500.0, 400)):
         yield Case("two arms, no gap", "gaussian", nothing, TopTwo(), empirical, x, trials, 100_000, False, tilted=True)

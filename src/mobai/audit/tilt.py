@@ -41,7 +41,7 @@ def log_likelihood_ratio(instance: Instance, trajectory: Trajectory) -> float:
 
 
 def _moved(instance: Instance) -> FloatArray:
-    """The two means for every step of the scale. Shape (2, steps)."""
+    """Return the two means for every step of the scale. Shape (2, steps)."""
     noise, most = instance.sd, _MOST
     if _is_coin(instance):
         low, high = instance.objectives[0].family.range

@@ -18,20 +18,20 @@ from mobai.theory.confidence import resolve_log_inv_delta
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Fixes the whole run.")
 def command(delta: float, seed: int) -> None:
     """Find the best of six adverts for each of three metrics, on simulated visitors."""
-    world = ads()
+    instance = ads()
     resolve_log_inv_delta(delta)
-    objectives = ", ".join(f"{o.name} ({o.direction})" for o in world.objectives)
-    screen.say(f"Six adverts ({', '.join(world.arms)}), three metrics: {objectives}.")
+    objectives = ", ".join(f"{o.name} ({o.direction})" for o in instance.objectives)
+    screen.say(f"Six adverts ({', '.join(instance.arms)}), three metrics: {objectives}.")
     screen.say(f"Which advert is best for each metric, with an error probability below {delta:g}?\n")
     with screen.EvidenceScreen("top-two", delta) as watch:
-        adaptive = run_trial(world, Policy(TopTwo()), delta, seed=seed, watch=watch)
+        adaptive = run_trial(instance, Policy(TopTwo()), delta, seed=seed, watch=watch)
     screen.out.print(screen.verdict_table(adaptive.verdict))
     if adaptive.interrupted:
         raise click.Abort
     _where_the_pulls_went(adaptive)
     with screen.EvidenceScreen("uniform, for comparison", delta) as watch:
-        uniform = run_trial(world, Policy(Uniform()), delta, seed=seed, watch=watch)
-    _comparison(adaptive, uniform, lower_bound(world).samples(delta))
+        uniform = run_trial(instance, Policy(Uniform()), delta, seed=seed, watch=watch)
+    _comparison(adaptive, uniform, lower_bound(instance).samples(delta))
     screen.say(views.certification("mixture", certified=True))
 
 

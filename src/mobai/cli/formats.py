@@ -50,7 +50,7 @@ def _plain(row: Row) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
-    """JSON and CSV know neither infinity nor NaN."""
+    """Return the value, or None for infinity and NaN, which JSON and CSV do not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

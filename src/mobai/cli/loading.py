@@ -20,7 +20,7 @@ _MOST_REPORTS = 2000
 
 
 def load_experiment(storage: str | Journal, name: str, *, reports: int = 0) -> Experiment:
-    """Take an experiment up to report on so many assignments, or for something else that is soon over."""
+    """Load an experiment to report on this many assignments, or for something else that is soon over."""
     journal = open_journal(storage)
     rules = [str(first.body) for first in journal.read(journal.find(name), most=1)]
     if reports <= _MOST_REPORTS and not any(slow in rule for rule in rules for slow in _SLOW_IN_PYTHON):

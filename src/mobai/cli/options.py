@@ -12,7 +12,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def instance_argument() -> Decorator:
     """Take an instance: a file, or the name of a built-in one."""
-    return click.argument("instance", metavar="INSTANCE")
+    return click.argument("source", metavar="INSTANCE")
 
 
 def delta_option() -> Decorator:

@@ -23,60 +23,60 @@ _MOST_PAIRS = 10
 @options.instance_argument()
 @options.delta_option()
 @options.json_option()
-def command(instance: str, delta: float, as_json: bool) -> None:
+def command(source: str, delta: float, as_json: bool) -> None:
     """Plan an experiment on INSTANCE: what you expect the means and noise to be, as .csv or .json."""
     log_inv_delta = resolve_log_inv_delta(delta)
-    world = find_instance(instance)
+    instance = find_instance(source)
     with screen.working("solving"):
-        bound = lower_bound(world)
+        bound = lower_bound(instance)
     numbers = {
         "samples_lower_bound": bound.samples(delta),
-        "samples_expected": forecast_samples(world, bound.weights, log_inv_delta),
-        "samples_uniform": forecast_samples(world, np.full(world.shape[0], 1 / world.shape[0]), log_inv_delta),
+        "samples_expected": forecast_samples(instance, bound.weights, log_inv_delta),
+        "samples_uniform": forecast_samples(instance, np.full(instance.shape[0], 1 / instance.shape[0]), log_inv_delta),
     }
     if as_json:
-        click.echo(json.dumps(_as_json(world, bound, delta, numbers), indent=2))
+        click.echo(json.dumps(_as_json(instance, bound, delta, numbers), indent=2))
     else:
-        _report(world, bound, delta, numbers)
+        _report(instance, bound, delta, numbers)
 
 
-def bottlenecks(world: Instance, bound: LowerBound) -> list[tuple[str, str, str, float]]:
+def bottlenecks(instance: Instance, bound: LowerBound) -> list[tuple[str, str, str, float]]:
     """Name the pairs that make the instance hard, hardest first, with their share of the difficulty."""
     order = np.argsort(bound.prices, axis=None, kind="stable")[::-1][:_MOST_PAIRS]
     rows = []
     for arm, m in zip(*np.unravel_index(order, bound.prices.shape), strict=True):
         price = float(bound.prices[arm, m])
         if price > 0.005:
-            rows.append((world.objectives[m].name, world.arms[bound.answers[m]], world.arms[arm], price))
+            rows.append((instance.objectives[m].name, instance.arms[bound.answers[m]], instance.arms[arm], price))
     return rows
 
 
-def _as_json(world: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> dict[str, Any]:
-    best = [world.arms[arm] for arm in bound.answers]
+def _as_json(instance: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> dict[str, Any]:
+    best = [instance.arms[arm] for arm in bound.answers]
     return {
         "delta": delta,
-        "best_arms": dict(zip(world.problem.objective_names, best, strict=True)),
+        "best_arms": dict(zip(instance.problem.objective_names, best, strict=True)),
         "c_star": bound.value,
         "relative_gap": bound.gap,
         "exact": bound.exact,
-        "shares": dict(zip(world.arms, bound.weights.tolist(), strict=True)),
+        "shares": dict(zip(instance.arms, bound.weights.tolist(), strict=True)),
         **numbers,
         "threshold": "mixture",
         "certified": True,
         "bottlenecks": [
             {"objective": objective, "best": first, "rival": rival, "share": share}
-            for objective, first, rival, share in bottlenecks(world, bound)
+            for objective, first, rival, share in bottlenecks(instance, bound)
         ],
     }
 
 
-def _report(world: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> None:
+def _report(instance: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> None:
     best = screen.plain_table("objective", "best arm")
-    for m, objective in enumerate(world.objectives):
-        best.add_row(f"{objective.name} ({objective.direction})", world.arms[bound.answers[m]])
+    for m, objective in enumerate(instance.objectives):
+        best.add_row(f"{objective.name} ({objective.direction})", instance.arms[bound.answers[m]])
     screen.out.print(best)
     screen.say()
-    _print_shares(world, bound)
+    _print_shares(instance, bound)
     screen.say()
     table = screen.plain_table(">samples", f"at delta = {delta:g}")
     table.add_row(
@@ -93,17 +93,17 @@ def _report(world: Instance, bound: LowerBound, delta: float, numbers: dict[str,
         screen.say("The lower bound is that of Gaussian rewards with the same means and standard deviations.")
     screen.say()
     pairs = screen.plain_table("bottleneck: objective", "best", "rival", ">share of the difficulty")
-    for name, first, rival, share in bottlenecks(world, bound):
+    for name, first, rival, share in bottlenecks(instance, bound):
         pairs.add_row(name, first, rival, f"{share:.1%}")
     screen.out.print(pairs)
 
 
-def _print_shares(world: Instance, bound: LowerBound) -> None:
+def _print_shares(instance: Instance, bound: LowerBound) -> None:
     shares = screen.plain_table("arm", "optimal share of the samples", "")
     order = np.argsort(-bound.weights, kind="stable")
     for arm in sorted(order[:_MOST_ROWS].tolist()) if len(order) <= _MOST_ROWS else order[:_MOST_ROWS].tolist():
         weight = float(bound.weights[arm])
-        shares.add_row(world.arms[arm], screen.bar(weight / float(bound.weights.max())), f"{weight:.2%}")
+        shares.add_row(instance.arms[arm], screen.bar(weight / float(bound.weights.max())), f"{weight:.2%}")
     screen.out.print(shares)
     if len(order) > _MOST_ROWS:
         rest = float(bound.weights[order[_MOST_ROWS:]].sum())

@@ -59,7 +59,7 @@ from mobai.theory.thresholds import THRESHOLDS
 @click.option("--watch", is_flag=True, help="Draw the evidence of a single run while it goes; with --trials 1.")
 @options.json_option()
 def command(
-    instance: str,
+    source: str,
     rules: tuple[str, ...],
     thresholds: tuple[str, ...],
     jobs: int,
@@ -69,12 +69,12 @@ def command(
     **given: Any,
 ) -> None:
     """Simulate rules on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
-    found, policies = find_instance(instance), pair_up(rules, thresholds)
+    instance, policies = find_instance(source), pair_up(rules, thresholds)
     if watch:
-        _watched(found, policies, out, as_json, **given)
+        _watched(instance, policies, out, as_json, **given)
         return
     with Bar() as bar:
-        results = simulate(found, policies, n_jobs=jobs, out=out, watch=bar, **_limits(given))
+        results = simulate(instance, policies, n_jobs=jobs, out=out, watch=bar, **_limits(given))
     with screen.working("lower bound"):
         summary = results.summary()
     if as_json:

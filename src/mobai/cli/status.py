@@ -55,7 +55,7 @@ def _watch(experiment: Experiment, interval: float) -> None:
 
 
 def picture(status: Status) -> RenderableType:
-    """Bars of evidence, and where the means lie."""
+    """Return bars of evidence, and where the means lie."""
     verdict = status.verdict
     table = screen.plain_table("objective", "best arm", "evidence", "", ">smallest delta")
     for m, row in enumerate(views.objective_rows(verdict)):

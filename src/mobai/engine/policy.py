@@ -62,8 +62,8 @@ class Policy:
             rng = np.random.default_rng(seed)
         except (TypeError, ValueError):
             raise InputError(f"seed must be a nonnegative integer or a NumPy generator, not {seed!r}") from None
-        near = None if focus is None else resolve_log_inv_delta(log_inv_delta=focus)
-        return Session(Engine(problem, self.sampling, self.stopping, focus=near), rng)
+        focused = None if focus is None else resolve_log_inv_delta(log_inv_delta=focus)
+        return Session(Engine(problem, self.sampling, self.stopping, focus=focused), rng)
 
 
 def pair_up(rules: Sequence[str], thresholds: Sequence[str]) -> list[Policy]:

@@ -48,7 +48,7 @@ class Session:
         arm = self.problem.arm_index(arm)
         values = self.problem.check_rewards(rewards)
         if not self._pending[arm]:
-            raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no open ask to tell the rewards of")
+            raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no pending ask; ask before telling")
         self._pending[arm] -= 1
         self.engine.tell(arm, values)
 

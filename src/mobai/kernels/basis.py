@@ -49,7 +49,7 @@ class Scratch(NamedTuple):
 
 @array_kernel
 def new_scratch(arms: int, objectives: int, hubs: int) -> Scratch:
-    """Make room for a program with so many hubs."""
+    """Allocate the scratch of a program with this many hubs."""
     n = hubs + 1
     return Scratch(
         Lines(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms, np.int64)),
@@ -119,7 +119,7 @@ def gradient(program: Program, lines: Lines, pins: Vector, code: int, rows: Matr
 
 @kernel
 def evaluate(lines: Lines, z: Vector, constant: float, shares: Vector) -> None:
-    """Every arm's share at z (constant = 1), or its change along the direction z (constant = 0)."""
+    """Fill in every arm's share at z (constant = 1), or its change along the direction z (constant = 0)."""
     value = z[len(z) - 1]
     for i in range(len(shares)):
         shares[i] = constant * lines.base[i] + lines.on_value[i] * value + lines.on_hub[i] * z[lines.link[i]]
@@ -145,7 +145,7 @@ def decode(tight: Integers, width: int, total: int, arm: Integers, pair: Integer
 
 @kernel
 def price_of_total(tight: Integers, prices: Vector, total: int) -> float:
-    """The price of the total, zero when it is not tight."""
+    """Return the price of the total, zero when it is not tight."""
     for k in range(len(tight)):
         if tight[k] == total:
             return prices[k]
@@ -154,7 +154,7 @@ def price_of_total(tight: Integers, prices: Vector, total: int) -> float:
 
 @kernel
 def own_worth(program: Program, arm: Integers, pair: Integers, prices: Vector, i: int, sum_price: float) -> float:
-    """What the constraint that holds arm i is worth to it: what the total's price leaves after its other tight ones."""
+    """Return what the constraint that holds arm i is worth: what other tight ones of the arm leave of the sum's price."""
     rest = sum_price
     for k in range(len(arm)):
         if arm[k] == i:
@@ -164,7 +164,7 @@ def own_worth(program: Program, arm: Integers, pair: Integers, prices: Vector, i
 
 @kernel
 def firmness(program: Program, i: int, m: int) -> float:
-    """How well a constraint determines its arm's share: a pair that means little to the arm does so badly."""
+    """Return how well a constraint determines its arm's share: a pair that means little to the arm does so badly."""
     if m == len(program.best):
         return 1.0
     return program.a[m, i] / max(program.a[m, i], program.b[m, i])

@@ -35,7 +35,7 @@ class Point(NamedTuple):
 
 @kernel
 def count(cone: Cone) -> int:
-    """How many constraints there are."""
+    """Return how many constraints there are."""
     objectives, arms = cone.own.shape
     return objectives * (arms - 1) + (arms if cone.floor > 0.0 else 0)
 
@@ -119,7 +119,7 @@ def price_pairs(own: Vector, lead: Vector, prices: Vector, priced: Vector) -> fl
 
 @fast_kernel
 def smallest(vector: Vector) -> float:
-    """The smallest element of a vector."""
+    """Return the smallest element of a vector."""
     least = np.inf
     for i in range(len(vector)):
         least = vector[i] if vector[i] < least else least
@@ -128,7 +128,7 @@ def smallest(vector: Vector) -> float:
 
 @kernel
 def complementarity(point: Point) -> float:
-    """The sum of price times slack over all constraints."""
+    """Return the sum of price times slack over all constraints."""
     together = 0.0
     for m in range(len(point.prices)):
         together += dot(point.prices[m], point.slack[m])

@@ -35,7 +35,7 @@ def copy(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
 
 @fast_kernel
 def add_up(vector: Vector) -> float:
-    """The sum of a vector."""
+    """Return the sum of a vector."""
     result = 0.0
     for i in range(len(vector)):
         result += vector[i]
@@ -44,7 +44,7 @@ def add_up(vector: Vector) -> float:
 
 @fast_kernel
 def dot(one: Vector, two: Vector) -> float:
-    """The inner product of two vectors."""
+    """Return the inner product of two vectors."""
     result = 0.0
     for i in range(len(one)):
         result += one[i] * two[i]

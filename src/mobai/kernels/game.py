@@ -42,7 +42,7 @@ def linearise(gaps: Matrix, variance: Matrix, weights: Vector, m: int, j: int, a
 
 @fast_kernel
 def least(a: Matrix, b: Matrix, m: int, shares: Vector, share: float, start: int, stop: int) -> float:
-    """The smallest ``a_mi s_i + b_mi share`` of the arms from start to stop."""
+    """Return the smallest ``a_mi s_i + b_mi share`` of the arms from start to stop."""
     smallest = np.inf
     for i in range(start, stop):
         rate = a[m, i] * shares[i] + b[m, i] * share
@@ -52,14 +52,14 @@ def least(a: Matrix, b: Matrix, m: int, shares: Vector, share: float, start: int
 
 @kernel
 def slowest(a: Matrix, b: Matrix, m: int, shares: Vector, j: int) -> float:
-    """The smallest rate of objective m's pairs; its best arm j is no rival of itself."""
+    """Return the smallest rate of objective m's pairs; its best arm j is no rival of itself."""
     before = least(a, b, m, shares, shares[j], 0, j)
     return min(before, least(a, b, m, shares, shares[j], j + 1, len(shares)))
 
 
 @kernel
 def slowest_of_all(a: Matrix, b: Matrix, best: Integers, shares: Vector) -> float:
-    """The smallest rate of all pairs."""
+    """Return the smallest rate of all pairs."""
     smallest = np.inf
     for m in range(len(best)):
         smallest = min(smallest, slowest(a, b, m, shares, best[m]))
@@ -114,5 +114,5 @@ def perturb(program: Program) -> None:
 
 @kernel
 def pattern(m: int, i: int) -> float:
-    """Fixed numbers between zero and one, spread evenly and without visible order."""
+    """Return a fixed number between zero and one for a pair; they are spread evenly, without visible order."""
     return (0.6180339887498949 * i + 0.7548776662466927 * m) % 1.0

@@ -38,7 +38,7 @@ class System(NamedTuple):
 
 @array_kernel
 def new_system(arms: int, objectives: int, hubs: int) -> System:
-    """Make room for a system with so many hubs."""
+    """Allocate a system with this many hubs."""
     return System(
         np.empty(arms),
         np.empty((hubs, arms)),
@@ -198,7 +198,7 @@ def solve_arrow(cone: Cone, system: System, right: Vector, solution: Vector) -> 
 
 @fast_kernel
 def weighted_product(one: Vector, two: Vector, weights: Vector) -> float:
-    """The inner product of two vectors with weights."""
+    """Return the inner product of two vectors with weights."""
     result = 0.0
     for i in range(len(one)):
         result += one[i] * two[i] * weights[i]

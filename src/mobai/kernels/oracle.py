@@ -142,7 +142,7 @@ def longest_step(cone: Cone, point: Point, move: Vector, fall: float, trial: Vec
 
 @fast_kernel
 def keeps(own: Vector, lead: Vector, inverse: Vector, inverse_best: float, slack: Vector) -> float:
-    """The smallest share of their slack that one objective's pairs keep at other weights, given by their inverses."""
+    """Return the smallest share of their slack that an objective's pairs keep at other weights, given by inverses."""
     least = 1.0
     for i in range(len(own)):
         kept = (1.0 - own[i] * inverse[i] - lead[i] * inverse_best) / slack[i]

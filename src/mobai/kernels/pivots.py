@@ -82,7 +82,7 @@ def first_blocking(
     value: float,
     trial: Vector,
 ) -> int:
-    """Ratio test: the constraint that stops the move first; of several, the one that falls fastest. -1 for none.
+    """Return the constraint that stops the move first (the ratio test); of several, the fastest falling. -1 for none.
 
     Dividing for every pair would be most of the work. Instead the move is tried as far as known constraints let it go,
     and only objectives with a pair that is too slow there are searched.

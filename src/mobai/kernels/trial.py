@@ -79,15 +79,15 @@ def climb(ladder: Ladder, obs: ObservationArrays, arm: int, pulls: int) -> bool:
     done = len(ladder.kinds) > 0
     for s in range(len(ladder.kinds)):
         sticky = ladder.sticky[s] > 0
-        lines = len(obs.leaders) if sticky else 1
+        groups = len(obs.leaders) if sticky else 1
         lowest = ladder.levels.shape[1]
-        for line in range(lines):
-            if ladder.rungs[s, line] < ladder.levels.shape[1]:
-                leader, rival = ladder.blocks[s, line, 1], ladder.blocks[s, line, 2]
+        for group in range(groups):
+            if ladder.rungs[s, group] < ladder.levels.shape[1]:
+                leader, rival = ladder.blocks[s, group, 1], ladder.blocks[s, group, 2]
                 # The pair that blocked the way is as it was unless one of its arms was pulled.
-                if not sticky or leader != obs.leaders[line] or arm in (leader, rival) or arm < 0:
-                    climb_on(ladder, obs, s, line, sticky, pulls)
-            lowest = min(lowest, ladder.rungs[s, line])
+                if not sticky or leader != obs.leaders[group] or arm in (leader, rival) or arm < 0:
+                    climb_on(ladder, obs, s, group, sticky, pulls)
+            lowest = min(lowest, ladder.rungs[s, group])
         while ladder.finished[s] < lowest:
             for i in range(len(obs.asked)):
                 ladder.asked[s, ladder.finished[s], i] = obs.asked[i]
@@ -104,28 +104,28 @@ def close_decided(ladder: Ladder, obs: ObservationArrays) -> None:
     for m in range(len(obs.leaders)):
         decided = len(ladder.kinds) > 0
         for s in range(len(ladder.kinds)):
-            line = m if ladder.sticky[s] else 0
-            decided = decided and ladder.rungs[s, line] == ladder.levels.shape[1]
+            group = m if ladder.sticky[s] else 0
+            decided = decided and ladder.rungs[s, group] == ladder.levels.shape[1]
         if decided:
             obs.undecided[m] = 0
 
 
 @inner_kernel
-def climb_on(ladder: Ladder, obs: ObservationArrays, s: int, line: int, sticky: bool, pulls: int) -> None:
+def climb_on(ladder: Ladder, obs: ObservationArrays, s: int, group: int, sticky: bool, pulls: int) -> None:
     """Cross every level below the evidence of one objective, or of all at once."""
-    first, last = (line, line + 1) if sticky else (0, len(obs.leaders))
-    next_level = ladder.levels[s, ladder.rungs[s, line]]
+    first, last = (group, group + 1) if sticky else (0, len(obs.leaders))
+    next_level = ladder.levels[s, ladder.rungs[s, group]]
     scoring = Scoring(ladder.kinds[s], ladder.prices, float(pulls))
-    evidence = weakest_pair(scoring, 0.0, obs, ladder.blocks[s, line], first, last, next_level)
-    while ladder.rungs[s, line] < ladder.levels.shape[1]:
-        rung = ladder.rungs[s, line]
+    evidence = weakest_pair(scoring, 0.0, obs, ladder.blocks[s, group], first, last, next_level)
+    while ladder.rungs[s, group] < ladder.levels.shape[1]:
+        rung = ladder.rungs[s, group]
         if not evidence > ladder.levels[s, rung]:
             break
         for m in range(first, last):
             ladder.decided[s, m, rung] = pulls
             ladder.answers[s, m, rung] = obs.leaders[m]
-        ladder.rungs[s, line] += 1
-        ladder.blocks[s, line, 1] = -1
+        ladder.rungs[s, group] += 1
+        ladder.blocks[s, group, 1] = -1
 
 
 @kernel

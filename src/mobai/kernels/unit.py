@@ -16,26 +16,26 @@ LEAST = 1e-300
 
 @kernel
 def xlogy(x: float, y: float) -> float:
-    """``x log y``, 0 for x = 0."""
+    """Return ``x log y``, 0 for x = 0."""
     return x * math.log(max(y, LEAST)) if x > 0.0 else 0.0
 
 
 @kernel
 def log_likelihood(count: float, mean: float, p: float) -> float:
-    """Of so many tosses with this mean, with a coin of probability p."""
+    """Return the log-likelihood of a number of tosses with this mean, with a coin of probability p."""
     return xlogy(count * mean, p) + xlogy(count * (1.0 - mean), 1.0 - p)
 
 
 @kernel
 def log_mixture(count: float, mean: float) -> float:
-    """The likelihood averaged over coins drawn from Beta(1/2, 1/2)."""
+    """Return the log-likelihood averaged over coins drawn from Beta(1/2, 1/2)."""
     heads, tails = count * mean + 0.5, count * (1.0 - mean) + 0.5
     return math.lgamma(heads) + math.lgamma(tails) - math.lgamma(count + 1.0) - math.log(math.pi)
 
 
 @kernel
 def meeting(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
-    """Where the likelihood of both arms is largest if i is better by eps: the probability of b.
+    """Return where the likelihood of both arms is largest if i is better by eps: the probability of b.
 
     Its logarithm is concave along that line; for eps > 0 its derivative is bisected.
     """
@@ -55,7 +55,7 @@ def meeting(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: f
 
 @kernel
 def unit_parts(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> tuple[float, float]:
-    """What the likelihood of each arm loses where i is better by eps, which is the best that is not better for b."""
+    """Return what each arm's likelihood loses where i is better by eps: the closest point at which b is not best."""
     p = meeting(count_b, mean_b, count_i, mean_i, eps)
     own = log_likelihood(count_b, mean_b, mean_b) - log_likelihood(count_b, mean_b, p)
     other = log_likelihood(count_i, mean_i, mean_i) - log_likelihood(count_i, mean_i, min(p + eps, 1.0))
@@ -64,7 +64,7 @@ def unit_parts(count_b: float, mean_b: float, count_i: float, mean_i: float, eps
 
 @kernel
 def unit_cost(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
-    """The transport cost of the pair."""
+    """Return the transport cost of the pair."""
     own, other = unit_parts(count_b, mean_b, count_i, mean_i, eps)
     return own + other
 

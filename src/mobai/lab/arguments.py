@@ -48,7 +48,7 @@ class SimulationSpec:
         The true means and noise.
     groups
         Sampling rules by their specification, each with its stopping rules.
-    levels
+    log_inv_deltas
         The log(1/delta) to stop at, ascending.
     trials, seed
         Trials 0, 1, ... of the seed.
@@ -60,7 +60,7 @@ class SimulationSpec:
 
     instance: Instance
     groups: dict[str, PolicyGroup]
-    levels: tuple[float, ...]
+    log_inv_deltas: tuple[float, ...]
     trials: int
     seed: int
     max_pulls: int
@@ -75,7 +75,7 @@ class SimulationSpec:
             "instance": to_json(self.instance),
             "policies": {spec: [stopping.name for stopping in group.stoppings] for spec, group in groups},
             "certified": {spec: [s.name for s in group.stoppings if s.certified] for spec, group in groups},
-            "log_inv_deltas": list(self.levels),
+            "log_inv_deltas": list(self.log_inv_deltas),
             "trials": self.trials,
             "seed": self.seed,
             "max_pulls": self.max_pulls,
@@ -100,7 +100,7 @@ def specify(
     spec = SimulationSpec(
         instance,
         group_policies(policies),
-        tuple(ascending_levels(deltas, log_inv_deltas)),
+        tuple(ascending_log_inv_deltas(deltas, log_inv_deltas)),
         whole_number("trials", trials, 1),
         whole_number("seed", seed, 0),
         whole_number("max_pulls", max_pulls, 1),
@@ -134,20 +134,20 @@ def _policy(one: AnyPolicy) -> Policy:
     return Policy(sampling_rule(one) if isinstance(one, str) else one)
 
 
-def ascending_levels(
+def ascending_log_inv_deltas(
     deltas: Iterable[float] | float | None, log_inv_deltas: Iterable[float] | float | None
 ) -> list[float]:
     """Return the distinct log(1/delta), ascending."""
     if deltas is not None and log_inv_deltas is not None:
         raise InputError("only one of deltas and log_inv_deltas may be given")
     if log_inv_deltas is None:
-        levels = [resolve_log_inv_delta(delta) for delta in _several(0.05 if deltas is None else deltas)]
+        given = [resolve_log_inv_delta(delta) for delta in _several(0.05 if deltas is None else deltas)]
     else:
-        levels = [resolve_log_inv_delta(log_inv_delta=x) for x in _several(log_inv_deltas)]
-    if not levels:
+        given = [resolve_log_inv_delta(log_inv_delta=x) for x in _several(log_inv_deltas)]
+    if not given:
         raise InputError("deltas: at least one is needed")
-    ascending = sorted(set(levels))
-    # Two spellings of one delta are one level.
+    ascending = sorted(set(given))
+    # Two spellings of one delta are one.
     return [x for n, x in enumerate(ascending) if n == 0 or not math.isclose(x, ascending[n - 1], rel_tol=1e-12)]
 
 
@@ -179,7 +179,7 @@ def _check_stopping(spec: SimulationSpec) -> None:
     """See that every stopping rule has a level for every delta, and that focused sampling depends on one of each."""
     for group in spec.groups.values():
         for stopping in group.stoppings:
-            for x in spec.levels:
+            for x in spec.log_inv_deltas:
                 stopping.level(spec.instance.problem, x)
-        if spec.focus and (len(spec.levels) > 1 or len(group.stoppings) > 1):
+        if spec.focus and (len(spec.log_inv_deltas) > 1 or len(group.stoppings) > 1):
             raise InputError("focus: give one delta, and one stopping rule for each sampling rule")

@@ -31,7 +31,7 @@ def synthetic(seed: int = 0, arms: int = 20, objectives: int = 10) -> Instance:
 
 
 def snw(scale: float = 10.0, negate_area: bool = True) -> Instance:
-    """206 hardware designs of a sorting network: log2 area and log2 throughput, times ``scale``, unit noise.
+    """Return 206 hardware designs of a sorting network: log2 area and log2 throughput, times ``scale``, unit noise.
 
     The measurements are Zuluaga, Milder and Püschel's (Computer generation of streaming sorting networks, DAC 2012),
     used as a benchmark by Zuluaga, Krause and Püschel (JMLR 2016); docs/data.md says where the table comes from. The
@@ -52,7 +52,7 @@ def remark2(eps: float = 0.1) -> Instance:
 
 
 def ads() -> Instance:
-    """Six variants of an advert, three metrics: the demonstration. Invented figures.
+    """Return six variants of an advert, three metrics: the demonstration. Invented figures.
 
     One sample is a batch of visitors: click-through in percent, cost per click in cents (less is better), seconds
     on the page.

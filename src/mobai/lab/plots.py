@@ -48,16 +48,16 @@ def save_plot(results: Results, path: str | Path) -> None:
 
 def plot_stopping_times(results: Results, axes: Axes) -> None:
     """Draw mean stopping times with 95 % intervals against log(1/delta), and the lower bound."""
-    summary, levels = results.summary(), results.log_inv_deltas
+    summary, x = results.summary(), results.log_inv_deltas
     for (rule, stopping), style in _styles(results).items():
         rows = [row for row in summary if (row.rule, row.stopping) == (rule, stopping)]
         if rows:
             means = np.array([row.mean for row in rows])
             half = np.array([row.mean_interval[1] for row in rows]) - means
-            axes.errorbar(levels, means, np.where(np.isfinite(half), half, 0), marker="o", ms=3, capsize=2, **style)
-    bounds = [row.bound for row in summary][: len(levels)]
+            axes.errorbar(x, means, np.where(np.isfinite(half), half, 0), marker="o", ms=3, capsize=2, **style)
+    bounds = [row.bound for row in summary][: len(x)]
     if bounds and None not in bounds:
-        axes.plot(levels, np.array(bounds, dtype=float), color="black", lw=1.5, label="lower bound")
+        axes.plot(x, np.array(bounds, dtype=float), color="black", lw=1.5, label="lower bound")
     axes.set(
         xlabel="log(1/delta)", ylabel="pulls until stopped", title="Mean stopping time, 95 % intervals", ylim=(0, None)
     )

@@ -132,7 +132,7 @@ class Results:
         return summarise(self)
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return sum(rows.pulls.size for rows in self.trials)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -165,7 +165,7 @@ class Results:
         return table
 
     def _names(self) -> list[str]:
-        """The columns of the tidy table."""
+        """Return the columns of the tidy table."""
         plain = ["rule", "stopping", "trial", "delta", "log_inv_delta", "pulls", "stopped", "correct"]
         objectives = self.instance.problem.objective_names
         return plain + [f"{what}: {name}" for what in ("decided at", "answer") for name in objectives]

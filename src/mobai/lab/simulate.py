@@ -82,8 +82,8 @@ def simulate(
 
     Examples
     --------
-    >>> world = Instance([[1.0, 0.0], [0.0, 1.0]])
-    >>> results = simulate(world, ["top-two", "uniform"], deltas=[0.1, 0.01], trials=20)
+    >>> instance = Instance([[1.0, 0.0], [0.0, 1.0]])
+    >>> results = simulate(instance, ["top-two", "uniform"], deltas=[0.1, 0.01], trials=20)
     >>> len(results), results.complete
     (80, True)
     """
@@ -163,7 +163,7 @@ def _parallel(spec: SimulationSpec, tasks: Sequence[Task], n_jobs: int | None) -
 
 
 def _trial_spec(spec: SimulationSpec, task: Task, max_pulls: int) -> TrialSpec:
-    return TrialSpec(spec.instance, *task.group, spec.levels, spec.seed, task.trial, max_pulls, spec.focus)
+    return TrialSpec(spec.instance, *task.group, spec.log_inv_deltas, spec.seed, task.trial, max_pulls, spec.focus)
 
 
 def run_task(rule: str, spec: TrialSpec) -> TrialRecord:

@@ -61,7 +61,7 @@ class Summary:
         return iter(self.rows)
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return len(self.rows)
 
     def to_pandas(self) -> pd.DataFrame:

@@ -27,7 +27,7 @@ _AT_A_TIME = 1024
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """What each stopping rule decided at each level, the levels in ascending order of log(1/delta).
+    """What each stopping rule decided at each log(1/delta), ascending.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class TrialSpec(NamedTuple):
     instance: Instance
     rule: SamplingRule
     stoppings: Sequence[StoppingRule]
-    levels: Sequence[float]
+    log_inv_deltas: Sequence[float]
     seed: int = 0
     trial: int = 0
     max_pulls: int = 10_000_000
@@ -84,16 +84,16 @@ def coins(seed: int, trial: int) -> np.random.Generator:
 
 def run_compiled(spec: TrialSpec, rule: CompiledRule) -> Trajectory:
     """Run all pulls after the opening in compiled code, coming back only for more random numbers."""
-    instance, _, stoppings, levels, seed, trial, max_pulls, focus = spec
+    instance, _, stoppings, log_inv_deltas, seed, trial, max_pulls, focus = spec
     rewards, rng = Rewards(instance, seed, trial), coins(seed, trial)
     blocks, used_up = _first_blocks(instance, rewards), np.zeros(instance.shape[0], np.int64)
     observed, memory = _open(instance, blocks).arrays, rule.init(instance.problem)
-    ladder = _new_ladder(instance, stoppings, levels, focus)
+    ladder = _new_ladder(instance, stoppings, log_inv_deltas, focus)
     pulls, tosses = instance.shape[0], rng.random(_AT_A_TIME)
     while True:
         rule.play(memory, TrialArrays(observed, blocks, ladder, tosses, min(len(tosses), max_pulls - pulls)))
         now = int(observed.asked.sum())
-        if now == max_pulls or (ladder.finished == len(levels)).all():
+        if now == max_pulls or (ladder.finished == len(log_inv_deltas)).all():
             break
         tosses = tosses[now - pulls :] if now - pulls < len(tosses) else rng.random(_AT_A_TIME)
         pulls = now
@@ -109,33 +109,33 @@ def run_compiled(spec: TrialSpec, rule: CompiledRule) -> Trajectory:
 
 def run_stepwise(spec: TrialSpec) -> Trajectory:
     """Ask and tell pull by pull, as a live experiment does."""
-    instance, rule, stoppings, levels, seed, trial, max_pulls, focus = spec
+    instance, rule, stoppings, log_inv_deltas, seed, trial, max_pulls, focus = spec
     problem, rng, environment = instance.problem, coins(seed, trial), Environment(instance, seed, trial)
-    engine = Engine(problem, rule, stoppings[0], focus=levels[0] if focus else None)
+    engine = Engine(problem, rule, stoppings[0], focus=log_inv_deltas[0] if focus else None)
     monitors = [stopping.start(problem) for stopping in stoppings]
-    shape = (len(stoppings), problem.shape[1], len(levels))
+    shape = (len(stoppings), problem.shape[1], len(log_inv_deltas))
     decided, answers = np.full(shape, -1), np.full(shape, -1)
-    asked = np.zeros((len(stoppings), len(levels), problem.shape[0]), np.int64)
-    open_levels = [list(range(len(levels))) for _ in stoppings]
-    while any(open_levels) and engine.told < max_pulls:
+    asked = np.zeros((len(stoppings), len(log_inv_deltas), problem.shape[0]), np.int64)
+    still_open = [list(range(len(log_inv_deltas))) for _ in stoppings]
+    while any(still_open) and engine.told < max_pulls:
         arm = engine.choose(rng)
         engine.ask(arm)
         engine.tell(arm, environment.pull(arm))
         for s, monitor in enumerate(monitors):
             monitor.look(engine.observations)
-            asked[s, open_levels[s]] = engine.observations.asked
-            while open_levels[s] and _note(monitor, levels, open_levels[s][0], decided[s], answers[s]):
-                open_levels[s].pop(0)
+            asked[s, still_open[s]] = engine.observations.asked
+            while still_open[s] and _note(monitor, log_inv_deltas, still_open[s][0], decided[s], answers[s]):
+                still_open[s].pop(0)
     for s, monitor in enumerate(monitors):
-        for d in open_levels[s]:
-            _note(monitor, levels, d, decided[s], answers[s])
+        for d in still_open[s]:
+            _note(monitor, log_inv_deltas, d, decided[s], answers[s])
     observed = engine.observations
     return Trajectory(decided, answers, asked, observed.leaders, observed.means, engine.told)
 
 
-def _note(monitor: Monitor, levels: Sequence[float], d: int, decided: IntArray, answers: IntArray) -> bool:
+def _note(monitor: Monitor, log_inv_deltas: Sequence[float], d: int, decided: IntArray, answers: IntArray) -> bool:
     """Write down what is decided at a level; whether that is everything."""
-    decisions = monitor.decisions(levels[d])
+    decisions = monitor.decisions(log_inv_deltas[d])
     for m, decision in enumerate(decisions):
         if decision is not None:
             answers[m, d], decided[m, d] = decision.arm, decision.pull
@@ -158,13 +158,17 @@ def _open(instance: Instance, blocks: RewardBlocks) -> Observations:
     return observations
 
 
-def _new_ladder(instance: Instance, stoppings: Sequence[StoppingRule], levels: Sequence[float], focus: bool) -> Ladder:
-    rules, (arms, objectives), rungs = len(stoppings), instance.shape, len(levels)
-    heights: FloatArray = np.array([[stopping.level(instance.problem, x) for x in levels] for stopping in stoppings])
+def _new_ladder(
+    instance: Instance, stoppings: Sequence[StoppingRule], log_inv_deltas: Sequence[float], focus: bool
+) -> Ladder:
+    rules, (arms, objectives), rungs = len(stoppings), instance.shape, len(log_inv_deltas)
+    levels: FloatArray = np.array(
+        [[stopping.level(instance.problem, x) for x in log_inv_deltas] for stopping in stoppings]
+    )
     return Ladder(
         kinds=np.array([getattr(stopping, "kind", 0) for stopping in stoppings], np.int64),
         sticky=np.array([getattr(stopping, "sticky", False) for stopping in stoppings], np.int64),
-        levels=heights,
+        levels=levels,
         prices=no_prices(arms),
         rungs=np.zeros((rules, objectives), np.int64),
         blocks=np.full((rules, objectives, 3), -1),

@@ -10,8 +10,8 @@ import numpy as np
 
 from mobai.errors import InputError
 
-PENDING, ANSWERED, DROPPED, EXPIRED = 0, 1, 2, 3
 STATUS_NAMES = ("pending", "answered", "dropped", "expired")
+PENDING, ANSWERED, DROPPED, EXPIRED = range(len(STATUS_NAMES))
 
 
 class Assignment(NamedTuple):

@@ -122,7 +122,7 @@ class Experiment:
             return state.problem
 
     def ask(self, n: int = 1) -> list[Assignment]:
-        """Return the next assignments. Pending ones are counted, so many askers do not pile onto one arm."""
+        """Return the next assignments. Pending ones are counted: several askers do not pile onto one arm."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"n must be a whole number, 1 or more, not {n!r}")
         with self._ledger.change() as change:
@@ -136,7 +136,7 @@ class Experiment:
         self.tell_all([(assignment, metrics)])
 
     def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]], *, ask: int = 0) -> list[Assignment]:
-        """Report on many assignments in one transaction, all or nothing; ``ask`` gives so many new ones in the same.
+        """Report on many assignments in one transaction, all or nothing; ``ask`` new ones are handed out in the same.
 
         Who tries again because no answer came gets other assignments then, and the first ones stay pending.
         """

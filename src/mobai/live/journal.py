@@ -20,7 +20,7 @@ class Event(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The state after so many events, as bytes: a shortcut for readers, never the truth."""
+    """The state after the events up to ``seq``, as bytes: a shortcut for readers, never the truth."""
 
     seq: int
     data: bytes
@@ -168,7 +168,7 @@ class MemoryJournal:
             self._snapshots.pop(name, None)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no connection."""
 
     def _of(self, handle: Handle) -> list[Event]:
         check_handle(handle, self._numbers.get(handle.name), self.names)

@@ -57,7 +57,7 @@ def run_sampler(
     retries: int = 2,
     watch: Callable[[Step], None] | None = None,
 ) -> Outcome:
-    """Ask, measure and tell until every objective is decided, or so many pulls are answered."""
+    """Ask, measure and tell until every objective is decided, or ``max_pulls`` are answered."""
     failures = dropped = in_a_row = 0
     verdict = experiment.verdict()
     while not verdict.stopped and (max_pulls is None or verdict.pulls < max_pulls):
@@ -166,7 +166,7 @@ def _no_constant(name: str) -> float:
 
 
 def function_sampler(path: str) -> Sampler:
-    """Measure by a Python function, given as ``package.module:function``; it takes an arm and gives a mapping."""
+    """Measure by a Python function, given as ``package.module:function``; it takes an arm and returns a mapping."""
     module, colon, name = path.partition(":")
     if not colon or not module or not name:
         raise InputError(f"sampler must be written package.module:function, not {path!r}")

@@ -94,7 +94,7 @@ def figure_2(archive: Archive) -> list[Block]:
 
 
 def theory(archive: Archive) -> list[Block]:
-    """What the theory predicts, and what was measured."""
+    """Return what the theory predicts, and what was measured."""
     instance = find_instance(SYNTHETIC)
     best = lower_bound(instance).value
     figure, (rate, time) = new_figure(2)
@@ -125,7 +125,7 @@ def theory(archive: Archive) -> list[Block]:
 
 
 def weights(archive: Archive) -> list[Block]:
-    """Where the pulls go, beside the oracle weights."""
+    """Return where the pulls go, beside the oracle weights."""
     instance = find_instance(SYNTHETIC)
     figure, (axes,) = new_figure()
     arms = np.arange(instance.shape[0])
@@ -150,7 +150,7 @@ def weights(archive: Archive) -> list[Block]:
 
 
 def remark_2(archive: Archive) -> list[Block]:
-    """The growth of the stopping time as the gap of the Remark-2 instance closes."""
+    """Return the growth of the stopping time as the gap of the Remark-2 instance closes."""
     figure, (axes,) = new_figure()
     header, rows = ["rule", "slope of log mean pulls against log(1/eps)"], []
     for rule in ("mo-bai", "top-two"):

@@ -42,7 +42,7 @@ def duel(archive: Archive, data: str, ours: str, theirs: str, rule: str, x: floa
 
 
 def slips(archive: Archive) -> list[Block]:
-    """The printed algorithms and the repaired ones."""
+    """Return the printed algorithms and the repaired ones."""
     duels = _duels(archive)
     return [
         Paragraph(_SLIPS),

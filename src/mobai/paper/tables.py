@@ -88,7 +88,7 @@ def table_3(archive: Archive) -> list[Block]:
 
 
 def readings(archive: Archive) -> list[Block]:
-    """Two readings of SNW, and what the lower bound says of each."""
+    """Return two readings of SNW, and what the lower bound says of each."""
     bounds = {name: lower_bound(find_instance(name)) for name in (SNW_AS_WRITTEN, SNW)}
     rows = []
     printed = {TENTH: 968.82, TWENTIETH: 1023.77, 10.0: 1686.67, 50.0: 5097.33, 100.0: 8435.0}
@@ -125,7 +125,7 @@ def readings(archive: Archive) -> list[Block]:
 
 
 def beyond(archive: Archive) -> list[Block]:
-    """Every rule and threshold, on both data sets."""
+    """Return every rule and threshold, on both data sets."""
     header = ["rule", "threshold", "log(1/delta)", "trials", "mean pulls", "95 % interval", "x bound", "error"]
     blocks: list[Block] = [Paragraph(_BEYOND)]
     for data, runs in BEYOND.items():

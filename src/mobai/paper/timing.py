@@ -25,12 +25,12 @@ from mobai.theory.pairs import floor_mass
 def measure_programs(archive: Archive, programs: int = 100) -> None:
     """Time one optimisation as the paper's Table 1 does: HiGHS through SciPy, and ours in compiled trials."""
     instance, rule = find_instance(SYNTHETIC), MOBAI()
-    session, world = Policy(rule).start(instance.problem), Environment(instance)
+    session, environment = Policy(rule).start(instance.problem), Environment(instance)
     variance, mass, times = np.ones(instance.shape[::-1]), floor_mass(rule.eta), []
     for step in range(instance.shape[0] + programs):
         before, asked = session.engine.memory, session.observations.asked
         arm = session.ask()
-        session.tell(arm, world.pull(arm))
+        session.tell(arm, environment.pull(arm))
         if step >= instance.shape[0]:
             plan = session.engine.memory
             start = time.perf_counter()
@@ -45,7 +45,7 @@ def measure_programs(archive: Archive, programs: int = 100) -> None:
 
 
 def _milliseconds(text: str) -> float:
-    """The time of a pull of a compiled trial of 3,000 pulls."""
+    """Return the time per pull of a compiled trial of 3,000 pulls."""
     instance, rule = find_instance(SYNTHETIC), sampling_rule(text)
     for _ in range(2):  # The first one compiles.
         start = time.perf_counter()
@@ -54,7 +54,7 @@ def _milliseconds(text: str) -> float:
 
 
 def table_1(archive: Archive) -> list[Block]:
-    """Milliseconds for one optimisation."""
+    """Return milliseconds for one optimisation."""
     measured = archive.notes["table-1"]
     (mean, sd), ours = measured["scipy"], measured["ours"]
     rows = []
@@ -67,6 +67,6 @@ def table_1(archive: Archive) -> list[Block]:
     header = ["optimisation", "paper, ms", "SciPy here, ms", "mobai, ms", "SciPy / mobai", "verdict", "why"]
     text = (
         "One optimisation at K=20, M=10. SciPy: the same linear program given to linprog (HiGHS), times the number "
-        "of programs. mobai: what a pull of the compiled trial takes beyond one of uniform sampling."
+        "of programs. mobai: what the compiled trial takes per pull beyond uniform sampling."
     )
     return [Paragraph(text), Table(header, rows)]

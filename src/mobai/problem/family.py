@@ -68,6 +68,12 @@ class Family:
         low, high = self.range
         return low <= reward <= high
 
+    @property
+    def accepted(self) -> str:
+        """What a reward must be, in words."""
+        low, high = self.range
+        return "a number" if high - low == math.inf else f"a number from {low:g} to {high:g}"
+
     def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
         """Return the standard deviation of rewards with these means, given what was stated (NaN where nothing was).
 
@@ -191,6 +197,11 @@ class Bernoulli(Family):
     def accepts(self, reward: float) -> bool:
         """Whether this can be a reward."""
         return reward in (0.0, 1.0)
+
+    @property
+    def accepted(self) -> str:
+        """What a reward must be, in words."""
+        return "0 or 1"
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ class Problem:
                     f"rewards: {objective.name!r} must be finite, at most {_LARGEST:g} in size, not {value!r}"
                 )
             if not objective.family.accepts(value):
-                raise InputError(f"rewards: {objective.name!r} is {objective.family}, which {value!r} is not")
+                raise InputError(f"rewards: {objective.name!r} must be {objective.family.accepted}, not {value!r}")
         return values
 
     def orient(self, rewards: Iterable[float]) -> list[float]:

@@ -34,7 +34,7 @@ def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | Non
 
 
 def binary_relative_entropy(log_inv_delta: float) -> float:
-    """kl(delta, 1 - delta), the information any delta-PAC rule must gather (0 from delta = 1/2 on).
+    """Return kl(delta, 1 - delta), the information any delta-PAC rule must gather (0 from delta = 1/2 on).
 
     Examples
     --------

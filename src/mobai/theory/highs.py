@@ -28,7 +28,7 @@ def solve_with_highs(
 def derivatives(
     gaps: FloatArray, variance: FloatArray, best: IntArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Partial derivatives of every pair's rate in the rival's and in the best arm's weight. Shape (M, K) each.
+    """Return partial derivatives of every pair's rate in the rival's and in the best arm's weight. Shape (M, K) each.
 
     ``a = D^2/2 v_i (w_b / (v_i w_b + v_b w_i))^2`` with variances v, and b alike with the roles exchanged.
     """

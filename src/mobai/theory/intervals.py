@@ -103,7 +103,7 @@ _BY_MODEL: dict[str, Callable[[_Column, FloatArray], _Ends]] = {
 
 
 def _normal(counts: FloatArray, sd: FloatArray, x: FloatArray) -> FloatArray:
-    """Half widths for known noise: the widest over the partners an arm may have."""
+    """Return half widths for known noise: the widest over the partners an arm may have."""
     widest = np.zeros(len(counts))
     for noise in np.unique(sd):
         group = np.flatnonzero(sd == noise)
@@ -141,7 +141,7 @@ def _normal_cost(own: FloatArray, partner: FloatArray, x: FloatArray) -> FloatAr
 
 
 def _student(counts: FloatArray, scatter: FloatArray, x: FloatArray) -> FloatArray:
-    """Half widths for unknown variances, in closed form for each width."""
+    """Return half widths for unknown variances, in closed form for each width."""
     n, narrowest = np.maximum(counts, 1), np.full(len(counts), np.inf)
     most = _most_of_others(counts)
     by_level = {one: gamma_level(one + math.log(len(STUDENT_WIDTHS))) for one in set(x.tolist())}
@@ -169,7 +169,7 @@ def gamma_level(x: float) -> float:
 def _unit(
     counts: FloatArray, means: FloatArray, start: float, width: float, x: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Ends, between 0 and 1, for rewards in a range: where ``n kl(p, q)`` is below what is allowed."""
+    """Return ends between 0 and 1 for rewards in a range: where ``n kl(p, q)`` is below what is allowed."""
     p = np.clip(np.where(counts > 0, (means - start) / width, 0.5), 0, 1)
     heads, tails = counts * p, counts * (1 - p)
     best = _xlogy(heads, p) + _xlogy(tails, 1 - p)
@@ -181,8 +181,8 @@ def _unit(
         inside, outside = p.copy(), np.full_like(p, end)
         for _ in range(60):
             middle = 0.5 * (inside + outside)
-            near = best - _xlogy(heads, middle) - _xlogy(tails, 1 - middle) < allowed
-            inside, outside = np.where(near, middle, inside), np.where(near, outside, middle)
+            allows = best - _xlogy(heads, middle) - _xlogy(tails, 1 - middle) < allowed
+            inside, outside = np.where(allows, middle, inside), np.where(allows, outside, middle)
         ends.append(outside)
     return ends[0], ends[1]
 

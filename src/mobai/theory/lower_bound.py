@@ -82,7 +82,7 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
 
     Examples
     --------
-    Two arms one standard deviation apart need four samples an arm and nat of evidence:
+    Two arms one standard deviation apart need four samples per arm and nat of evidence:
 
     >>> bound = lower_bound(Instance([[1.0], [0.0]]))
     >>> round(bound.value, 9), bound.weights.round(9)

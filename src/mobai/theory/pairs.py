@@ -72,7 +72,7 @@ class Pairs:
         return arms, objectives
 
     def cost(self, weights: FloatArray) -> FloatArray:
-        """``own/w_i + lead/w_b``, the inverse of every pair's rate; 0 where there is no pair."""
+        """Return ``own/w_i + lead/w_b``, the inverse of every pair's rate; 0 where there is no pair."""
         return self.own / weights[:, None] + self.lead / weights[self.best]
 
     def gather(self, at_rival: FloatArray, at_best: FloatArray) -> FloatArray:
@@ -89,7 +89,7 @@ def rivals(best: IntArray, arms: int) -> npt.NDArray[np.bool_]:
 
 
 def floor_mass(eta: float) -> float:
-    """Total weight that the floors ``eta / (K (1 + eta))`` of Gamma_eta reserve, eta / (1 + eta)."""
+    """Return total weight that the floors ``eta / (K (1 + eta))`` of Gamma_eta reserve, eta / (1 + eta)."""
     if isinstance(eta, bool) or not isinstance(eta, int | float | np.number) or not 0 <= eta <= _LARGEST_ETA:
         raise InputError(f"eta must be a number from 0 to {_LARGEST_ETA:g}, not {eta!r}")
     return float(eta / (1 + eta))

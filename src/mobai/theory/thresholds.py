@@ -39,7 +39,7 @@ class Threshold(Protocol):
     gaussian_only: bool
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
-        """Evidence demanded at this delta."""
+        """Return the evidence demanded at this delta."""
         ...
 
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:
@@ -245,7 +245,7 @@ def gamma_quantile(shape: int, log_inv_delta: float) -> float:
 
 
 def gaussian_calibration(y: float) -> float:
-    """C_G of Kaufmann & Koolen (2021): ``min over l in (1/2, 1] of (g(l) + y) / l``."""
+    """Return C_G of Kaufmann & Koolen (2021): ``min over l in (1/2, 1] of (g(l) + y) / l``."""
     from scipy.optimize import minimize_scalar
     from scipy.special import zeta
 

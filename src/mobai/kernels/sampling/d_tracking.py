@@ -44,7 +44,7 @@ def explore(asked: Integers, coin: float) -> int:
 
 @array_kernel
 def find_weights(obs: ObservationArrays, variance: Matrix, plan: Plan) -> None:
-    """The paper's sub-routine, in place: average the solutions of programs, each linearised at the average so far.
+    """Average in place the solutions of programs, each linearised at the average so far: the paper's sub-routine.
 
     Every step keeps two rows of bases of its own: between pulls a step's program changes little.
     """

@@ -99,7 +99,7 @@ def next_in_round(asked: Integers, race: Race) -> int:
 
 @kernel
 def radius(obs: ObservationArrays, m: int, i: int, pulls: int, log_inv_delta: float, as_printed: bool) -> float:
-    """``sd sqrt(2 log(4 M K n^2 / delta) / n)``; n is the arm's own number of pulls, or as printed that of all."""
+    """Return ``sd sqrt(2 log(4 M K n^2 / delta) / n)``; n counts the arm's own pulls, or as printed all."""
     n = float(pulls) if as_printed else obs.counts[m, i]
     return obs.sd[m, i] * math.sqrt(2.0 * (math.log(4.0 * obs.means.size * n * n) + log_inv_delta) / n)
 

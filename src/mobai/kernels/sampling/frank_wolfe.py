@@ -66,7 +66,7 @@ def keep_close_pairs(gaps: Matrix, variance: Matrix, best: Integers, target: Vec
 
 @kernel
 def most_behind(asked: Integers, target: Vector) -> int:
-    """The arm with the largest target over its pulls, the first in a tie."""
+    """Return the arm with the largest target over its pulls, the first in a tie."""
     arm = 0
     for i in range(1, len(target)):
         if target[i] * asked[arm] > target[arm] * asked[i]:

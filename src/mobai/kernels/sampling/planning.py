@@ -31,7 +31,7 @@ class Plan(NamedTuple):
 
 @kernel
 def relative_variance(obs: ObservationArrays, variance: Matrix) -> None:
-    """Variances in units of each objective's largest, in place; estimates near zero are not believed."""
+    """Fill in variances in units of each objective's largest; estimates near zero are not believed."""
     for m in range(variance.shape[0]):
         largest = largest_in_row(obs.sd, m)
         known = obs.objectives.model[m] == NORMAL
@@ -51,7 +51,7 @@ def has_estimates(obs: ObservationArrays) -> bool:
 
 @kernel
 def largest_in_row(table: Matrix, m: int) -> float:
-    """The largest number of a row."""
+    """Return the largest number of a row."""
     largest = table[m, 0]
     for i in range(1, table.shape[1]):
         largest = max(largest, table[m, i])

@@ -63,7 +63,7 @@ def choose(obs: ObservationArrays, logs: Vector, coin: float) -> int:
 
 @kernel
 def pull_towards(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[float, float]:
-    """What the leader and its challenger contribute to their transport cost, up to a factor.
+    """Return what the leader and its challenger contribute to their transport cost, up to a factor.
 
     Where nothing separates them, and for Gaussian rewards always, that is the variance of their means.
     """

@@ -42,7 +42,7 @@ def renew_leaders(leaders: Integers, best: Integers) -> bool:
 
 @array_kernel
 def find_oracle(obs: ObservationArrays, weights: Vector) -> None:
-    """The oracle weights of the current means, in place; even ones where a leader is tied."""
+    """Fill in the oracle weights of the current means; even ones where a leader is tied."""
     objectives, arms = obs.means.shape
     smallest, largest = np.inf, 0.0
     gaps, variance = np.empty((objectives, arms)), np.empty((objectives, arms))

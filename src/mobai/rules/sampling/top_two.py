@@ -6,7 +6,7 @@ information-directed selection (IDS, You et al. 2023). Here the most doubtful pa
     (m, i) = argmin over m, i != leader[m] of  Z_mi + log N_i
 
 and the leader b of m is pulled with probability ``(sd_b^2/N_b) / (sd_b^2/N_b + sd_i^2/N_i)``, else the challenger
-i. That split is the fixed point of the optimality conditions of the lower bound. O(K M) a pull, no linear program.
+i. That split is the fixed point of the optimality conditions of the lower bound. O(K M) per pull, no linear program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TopTwo(CompiledRule):
     name = "top-two"
 
     def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
-        """Nothing needs remembering."""
+        """Return None: nothing needs remembering."""
         return ()
 
     def play(self, memory: tuple[Any, ...], trial: TrialArrays) -> int:  # noqa: ARG002

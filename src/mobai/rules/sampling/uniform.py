@@ -18,7 +18,7 @@ class Uniform(CompiledRule):
     name = "uniform"
 
     def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
-        """Nothing needs remembering."""
+        """Return None: nothing needs remembering."""
         return ()
 
     def play(self, memory: tuple[Any, ...], trial: TrialArrays) -> int:  # noqa: ARG002

@@ -30,41 +30,41 @@ class EvidenceRecords:
     Attributes
     ----------
     bars
-        What the evidence of each line must exceed to be a record: one line per objective, or one for all.
+        What the evidence of each group of objectives must exceed to be a record: a group per objective, or one of all.
     """
 
     def __init__(self, objectives: int, *, sticky: bool, level: float | None = None) -> None:
         self._objectives, self._sticky, self._level = objectives, sticky, level
-        lines = objectives if sticky else 1
+        groups = objectives if sticky else 1
         # Levels are positive, so evidence below zero sets no record.
-        self.bars: FloatArray = np.full(lines, 0.0 if level is None else level)
-        self._evidence: list[list[float]] = [[] for _ in range(lines)]
-        self._decisions: list[list[tuple[Decision, ...]]] = [[] for _ in range(lines)]
+        self.bars: FloatArray = np.full(groups, 0.0 if level is None else level)
+        self._evidence: list[list[float]] = [[] for _ in range(groups)]
+        self._decisions: list[list[tuple[Decision, ...]]] = [[] for _ in range(groups)]
 
-    def add(self, line: int, evidence: float, leaders: IntArray, pull: int, at: float | None = None) -> None:
-        """Enter a record: evidence above the line's bar."""
-        decided = leaders[line : line + 1] if self._sticky else leaders
-        self._evidence[line].append(evidence)
-        self._decisions[line].append(tuple(Decision(arm, pull, at) for arm in decided.tolist()))
-        self.bars[line] = evidence if self._level is None else np.inf
+    def add(self, group: int, evidence: float, leaders: IntArray, pull: int, at: float | None = None) -> None:
+        """Enter a record: evidence above the group's bar."""
+        decided = leaders[group : group + 1] if self._sticky else leaders
+        self._evidence[group].append(evidence)
+        self._decisions[group].append(tuple(Decision(arm, pull, at) for arm in decided.tolist()))
+        self.bars[group] = evidence if self._level is None else np.inf
 
     def decisions(self, level: float) -> tuple[Decision | None, ...]:
         """Return each objective's first crossing of the level, or None."""
         found: list[Decision | None] = []
         for m in range(self._objectives):
-            line, place = (m, 0) if self._sticky else (0, m)
-            record = bisect_right(self._evidence[line], level)
-            crossed = record < len(self._evidence[line])
-            found.append(self._decisions[line][record][place] if crossed else None)
+            group, place = (m, 0) if self._sticky else (0, m)
+            record = bisect_right(self._evidence[group], level)
+            crossed = record < len(self._evidence[group])
+            found.append(self._decisions[group][record][place] if crossed else None)
         return tuple(found)
 
-    def forget(self, line: int) -> None:
-        """Forget a line's records."""
-        self._evidence[line], self._decisions[line] = [], []
-        self.bars[line] = 0.0 if self._level is None else self._level
+    def forget(self, group: int) -> None:
+        """Forget the records of a group."""
+        self._evidence[group], self._decisions[group] = [], []
+        self.bars[group] = 0.0 if self._level is None else self._level
 
-    def restore(self, line: int, decision: Decision) -> None:
+    def restore(self, group: int, decision: Decision) -> None:
         """Enter a decision made earlier at the only level."""
         assert self._level is not None
-        self._evidence[line], self._decisions[line] = [np.inf], [(decision,)]
-        self.bars[line] = np.inf
+        self._evidence[group], self._decisions[group] = [np.inf], [(decision,)]
+        self.bars[group] = np.inf
