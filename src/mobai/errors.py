@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class InputError(ValueError):
     """An argument, a file or a reward that mobai cannot accept. Nothing was changed."""
@@ -17,3 +19,17 @@ class ConvergenceError(RuntimeError):
 
 class StorageError(Exception):
     """A storage that cannot be read or written as it should: full, read-only, damaged, foreign or too new."""
+
+
+def did_you_mean(word: str, accepted: Iterable[str]) -> str:
+    """Return a question that names the accepted word nearest to a mistyped one, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("creat", ["create", "status"])
+    "; did you mean 'create'?"
+    """
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(word.lower().replace("_", "-"), list(accepted), n=1, cutoff=0.5)
+    return f"; did you mean {nearest[0]!r}?" if nearest else ""

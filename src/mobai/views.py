@@ -67,7 +67,7 @@ def finite(value: float) -> float | None:
 
 
 def certification(threshold: str, certified: bool) -> str:
-    """Say whether delta is proven."""
+    """Return a line that says whether the error probability is proven to be at most delta."""
     if certified:
         return f"threshold {threshold}: certified, the error probability is proven to be at most delta"
     return f"threshold {threshold}: not certified, its error probability can exceed delta"
@@ -100,7 +100,7 @@ def intervals_table(problem: Problem, intervals: Intervals) -> Table:
 
 
 def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
-    """Say what the intervals promise."""
+    """Return a sentence that says what the intervals promise."""
     promise = f"where the true means lie: all of them, at all times, with probability {1 - verdict.delta:.6g}"
     if intervals.fitted:
         return promise
@@ -109,7 +109,7 @@ def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
 
 
 def status_line(status: Status) -> str:
-    """Say in one line where an experiment stands."""
+    """Return one line: where an experiment stands."""
     verdict = status.verdict
     state = "closed" if status.closed_at else "decided" if verdict.stopped else "running"
     lost = status.dropped + status.expired
@@ -124,7 +124,7 @@ def status_remarks(status: Status) -> list[str]:
         for objective, arm, pull in status.past
     ]
     if status.intervals.contradicted.any():
-        remarks.append("the data of now speak against a decision: have the means drifted?")
+        remarks.append("the current data contradict an earlier decision: have the means drifted?")
     return remarks
 
 

@@ -109,7 +109,7 @@ def test_report(tmp_path: Path) -> None:
 
 def test_the_peeked_test_is_valid_once() -> None:
     """Its level is the quantile of the statistic, and reached() inverts it."""
-    problem = Problem(3, 2)
+    problem = Problem(3, 2, 1.0)
     level = PeekedTest().level(problem, 4.0)
     assert PeekedTest().reached(problem, level) == pytest.approx(4.0)
     assert not Policy(Uniform(), PeekedTest()).start(problem, seed=0).verdict(0.1).stopped

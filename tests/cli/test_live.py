@@ -30,7 +30,8 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return url
 
 
-CREATE = ("create", "ads", "--arm", "A", "--arm", "B", "--objective", "click:bernoulli", "--objective", "latency:min")
+OBJECTIVES = ("--objective", "click:bernoulli", "--objective", "latency:min:unknown-variance")
+CREATE = ("create", "ads", "--arm", "A", "--arm", "B", *OBJECTIVES)
 
 
 def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path) -> None:
@@ -72,13 +73,16 @@ def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str,
         (("tell", "ads", "1"), "at least one METRIC=VALUE is needed"),
         (("tell", "ads", "1", "click"), "metrics are written METRIC=VALUE, not 'click'"),
         (("tell", "ads", "1", "click=much"), "click must be a number, not 'much'"),
-        (("tell", "ads", "9", "click=1"), "assignment: there is none with the id 9"),
+        (("tell", "ads", "9", "click=1"), "assignment must be an id that was handed out, not 9"),
         (("create", "x", "--arm", "A", "--arm", "B", "--objective", "y:eps=z"), "eps must be a number"),
         (("run",), "give --command or --sampler to measure the arms"),
         (("run", "ads", "--command", "x"), "a live run takes --arm and --objective, no instance"),
         (("run", "--command", "x", "--sampler", "y:z"), "give either --command or --sampler"),
         (("run", "--command", "x"), "--arm and --objective are needed"),
-        (("run", "--command", "x", "--name", "ads", "--arm", "A", "--arm", "C", "--objective", "t"), "has other arms"),
+        (
+            ("run", "--command", "x", "--name", "ads", "--arm", "A", "--arm", "C", *OBJECTIVES),
+            "has other arms",
+        ),
     ],
 )
 def test_bad_words(capsys: pytest.CaptureFixture[str], storage: str, words: tuple[str, ...], message: str) -> None:
@@ -97,7 +101,7 @@ def test_bad_words(capsys: pytest.CaptureFixture[str], storage: str, words: tupl
         (b"id,click\n1,\xff\n", "file: is neither CSV nor JSON lines in UTF-8"),
         (b'{"id": 1, "click": 1' + b"0" * 500 + b"}", "click must be a number"),
         (b'{"id": 1, "click": ' + b"[" * 100_000, "file: is neither CSV nor JSON lines"),
-        (b"id,click\n1,\n", "metrics: none was measured"),
+        (b"id,click\n1,\n", "metrics must hold at least one number"),
     ],
 )
 def test_bad_files(
@@ -150,7 +154,18 @@ def test_a_real_run(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: 
 
 def test_a_broken_command_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     error = run(
-        capsys, "run", "--command", "false", "--arm", "a", "--arm", "b", "--objective", "t", "--name", "broken", code=2
+        capsys,
+        "run",
+        "--command",
+        "false",
+        "--arm",
+        "a",
+        "--arm",
+        "b",
+        *OBJECTIVES,
+        "--name",
+        "broken",
+        code=2,
     )
     assert "command: 5 assignments failed one after the other, the last one" in error
 

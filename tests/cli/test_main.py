@@ -74,7 +74,7 @@ def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "synthetic:seed=-1"], "synthetic:seed=-1: the instance 'synthetic' does not take these options"),
         (["plan", "synthetic:seed=abc"], "synthetic:seed=abc: the instance 'synthetic' does not take these options"),
         (["demo", "--delta", "2"], "delta must be a number between 0 and 1"),
-        (["walk"], "no such command 'walk'"),
+        (["walk"], "command: there is no 'walk'"),
     ],
 )
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:

@@ -56,7 +56,7 @@ def test_one_trajectory_answers_every_delta(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mixture", "kaufmann_koolen"])
 def test_decisions_stick(name: str) -> None:
-    problem = Problem(2, 2)
+    problem = Problem(2, 2, 1.0)
     session = Policy(Uniform(), GLR(name)).start(problem)
     for _ in range(60):
         arm = session.ask()
@@ -131,7 +131,7 @@ def test_delays_and_losses_never_miscount(seed: int) -> None:
         (0, [1, 2, np.inf], "rewards: 'objective 2' must be finite"),
         (0, [1, 2, "much"], "rewards must be numbers"),
         (0, {"objective 0": "1"}, "rewards: 'objective 0' must be a number, not '1'"),
-        (0, {"clicks": 1}, "rewards: 'clicks' is no objective; they are objective 0, objective 1, objective 2"),
+        (0, {"clicks": 1}, "rewards: names must be among objective 0, objective 1, objective 2, not 'clicks'"),
         (1, [1, 2, 3], r"arm 1 \(arm 1\) has no pending ask"),
     ],
 )
@@ -199,7 +199,7 @@ def test_bad_parts(make: Any, message: str) -> None:
 
 
 def test_missing_metrics_are_counted_apart() -> None:
-    session = Policy().start(Problem(2, ["a", "b"]), seed=0)
+    session = Policy().start(Problem(2, ["a", "b"], 1.0), seed=0)
     session.tell(session.ask(), {"a": 1.0})
     assert session.observations.pulls.tolist() == [[1, 0], [0, 0]]
     session.tell(session.ask(), [math.nan, 2.0])
@@ -217,7 +217,7 @@ def test_missing_at_random_keeps_the_guarantee() -> None:
     delta, runs, errors = 0.5, 60, 0
     for run in range(runs):
         rng = np.random.default_rng([5, run])
-        session = Policy(Uniform()).start(Problem(2, 1), seed=run)
+        session = Policy(Uniform()).start(Problem(2, 1, 1.0), seed=run)
         for _ in range(150):
             arm = session.ask()
             session.tell(arm, [rng.normal(1e-9 * arm) if arm or rng.random() < 0.5 else math.nan])

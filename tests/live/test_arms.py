@@ -76,7 +76,7 @@ def adversary(change: str, number: int, keep: bool = False) -> tuple[bool, bool]
     rng = np.random.default_rng([9, number])
     means = {"A": 0.0, "B": 1.5, "C": 3.0, "D": 3.0}
     arms = ["A", "B", "C"] if change == "retires the leader" else ["A", "B"]
-    test = Experiment.create(MemoryJournal(), "x", arms, ["value"], delta=0.3, rule="uniform", seed=number)
+    test = Experiment.create(MemoryJournal(), "x", arms, ["value:gaussian=1"], delta=0.3, rule="uniform", seed=number)
     changed, old = False, None
     for _ in range(250):
         (assignment,) = test.ask()
@@ -113,7 +113,7 @@ def test_what_pairs_pay_sums_up_to_delta() -> None:
     initial, objectives, reserve, delta = 5, 3, 0.1, 0.05
     arms = 1000 + initial
     roster = Roster(initial, np.ones(arms, np.bool_), reserve)
-    level = GLR(reserve=reserve).level(Problem(initial, objectives), -math.log(delta))
+    level = GLR(reserve=reserve).level(Problem(initial, objectives, 1.0), -math.log(delta))
     spent = objectives * (initial - 1) * math.exp(-level)
     assert spent == pytest.approx((1 - reserve) * delta)
     spent += objectives * initial * (initial - 1) / 2 * math.exp(-level - roster.all_pairs)

@@ -104,7 +104,7 @@ def test_bad_calls() -> None:
     (one,) = test.ask()
     with pytest.raises(InputError, match="metrics must be a mapping"):
         test.tell(one, [1, 2])  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="'clicks' is no objective"):
+    with pytest.raises(InputError, match="names must be among click, latency, not 'clicks'"):
         test.tell(one, {"clicks": 1})
     with pytest.raises(InputError, match="reports must be pairs"):
         test.tell_all(None)  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def test_bad_calls() -> None:
         with pytest.raises(InputError, match="sd must be"):
             test.add_arm("D", sd=sd)
     with pytest.raises(InputError, match="'id' cannot be the name of a metric"):
-        Experiment.create(MemoryJournal(), "x", ARMS, ["id"])
+        Experiment.create(MemoryJournal(), "x", ARMS, ["id:bernoulli"])
     with pytest.raises(InputError, match="name must be a non-empty string"):
         Experiment.create(MemoryJournal(), "", ARMS, OBJECTIVES)
     assert len(test.history()) == 2

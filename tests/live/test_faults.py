@@ -52,7 +52,7 @@ def test_killed_in_the_middle_of_tells(storage: str) -> None:
 
 
 def make(path: Path) -> Experiment:
-    test = Experiment.create(path, "x", ["A", "B"], ["value"])
+    test = Experiment.create(path, "x", ["A", "B"], ["value:gaussian=1"])
     for _ in range(5):
         test.tell(test.ask()[0], {"value": 1.0})
     return test
@@ -71,7 +71,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     script = f"""
 import resource, signal, sys
 from mobai import Experiment, InputError, StorageError
-test = Experiment.create({str(path)!r}.join(["sqlite:///", ""]), "x", ["A", "B"], ["value"])
+test = Experiment.create({str(path)!r}.join(["sqlite:///", ""]), "x", ["A", "B"], ["value:gaussian=1"])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
 told = 0
@@ -162,7 +162,7 @@ def test_a_newer_schema(storage: str) -> None:
 
 def test_migrations_run_once_and_in_order(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older database is brought up to date where it stands."""
-    old = Experiment.create(storage, "x", ["A", "B"], ["value"])
+    old = Experiment.create(storage, "x", ["A", "B"], ["value:gaussian=1"])
     old.tell(old.ask()[0], {"value": 1.0})
 
     def add_notes(connection: sa.Connection) -> None:
@@ -194,7 +194,7 @@ def cut_off_everybody(database: str) -> None:
 
 
 def test_a_connection_that_is_cut(database: str) -> None:
-    test = Experiment.create(database, "x", ["A", "B"], ["value"])
+    test = Experiment.create(database, "x", ["A", "B"], ["value:gaussian=1"])
     (assignment,) = test.ask()
     cut_off_everybody(database)
     test.tell(assignment, {"value": 1.0})

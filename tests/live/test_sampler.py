@@ -40,7 +40,7 @@ def test_failures_are_tried_again_and_counted() -> None:
         return next(calls)
 
     test = new()
-    outcome = run_sampler(test, sampler, max_pulls=3, retries=1, watch=lambda step: seen.append(step.problem))
+    outcome = run_sampler(test, sampler, max_pulls=3, retries=1, watch=lambda step: seen.append(step.failure))
     assert (outcome.ending, outcome.failures, outcome.dropped) == ("max-pulls", 4, 1)
     assert test.status().dropped == 1
     assert test.status().pulls.sum() == 3
@@ -120,9 +120,9 @@ def test_bad_samplers() -> None:
             command_sampler(text)
     for path, message in (
         ("nothing", "sampler must be written package.module:function"),
-        ("no.such.module:x", "sampler: No module named 'no'"),
-        ("math:nothing", "sampler: module 'math' has no attribute 'nothing'"),
-        ("math:pi", "sampler: math:pi is not a function"),
+        ("no.such.module:x", "cannot be imported: No module named 'no'"),
+        ("math:nothing", "cannot be imported: module 'math' has no attribute 'nothing'"),
+        ("math:pi", "sampler: math:pi must name a function of an arm"),
     ):
         with pytest.raises(InputError, match=message):
             function_sampler(path)

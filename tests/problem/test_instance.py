@@ -14,7 +14,7 @@ def test_directions() -> None:
     instance = Instance([[1, 5], [2, 9], [0, 3]], objectives=["gain", "loss:min"])
     assert instance.best_arms.tolist() == [1, 2]
     assert instance.gaps.tolist() == [[1, 2], [0, 6], [2, 0]]
-    assert instance.problem == Problem(3, ["gain", "loss:min"])
+    assert instance.problem == Problem(3, ["gain", "loss:min"], 1.0)
     assert instance.shape == (3, 2)
     assert repr(instance) == "Instance(3 arms, objectives=['gain', 'loss:min'])"
 

@@ -18,15 +18,15 @@ def test_counts_and_names() -> None:
 
 
 def test_equality() -> None:
-    assert Problem(2, 1) == Problem(2, 1)
-    assert Problem(2, 1) != Problem(2, 1, sd=2)
-    assert Problem(2, 1) != Problem(["a", "b"], 1)
-    assert Problem(2, 1) != "problem"
+    assert Problem(2, 1, 1.0) == Problem(2, 1, 1.0)
+    assert Problem(2, 1, 1.0) != Problem(2, 1, sd=2)
+    assert Problem(2, 1, 1.0) != Problem(["a", "b"], 1, 1.0)
+    assert Problem(2, 1, 1.0) != "problem"
 
 
 def test_arrays_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
-        Problem(2, 1).sd[0, 0] = 3
+        Problem(2, 1, 1.0).sd[0, 0] = 3
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_bad_input(arguments: tuple[Any, ...], message: str) -> None:
 @pytest.mark.parametrize("arm", [-1, 2, True, 1.0, "a"])
 def test_bad_arm(arm: Any) -> None:
     with pytest.raises(InputError, match="arm must be an integer from 0 to 1"):
-        Problem(2, 1).arm_index(arm)
+        Problem(2, 1, 1.0).arm_index(arm)

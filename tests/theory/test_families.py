@@ -135,7 +135,7 @@ def test_rounding_is_no_difference() -> None:
         assert evidence_of(THRESHOLDS["mixture"], observations, 300).min() <= 0
 
 
-@pytest.mark.parametrize("family", [Gaussian(), UnknownVariance(), Bernoulli(), Bounded(-3, 9)])
+@pytest.mark.parametrize("family", [Gaussian(1.0), UnknownVariance(), Bernoulli(), Bounded(-3, 9)])
 def test_extreme_counts_give_numbers(family: Family) -> None:
     low, high = family.range if family.range[1] < math.inf else (0.0, 1.0)
     for n in ((1, 1), (1, 10**7), (10**7, 1), (10**7, 10**7)):
@@ -146,7 +146,7 @@ def test_extreme_counts_give_numbers(family: Family) -> None:
             assert score <= cost + 1e-6 * max(1, abs(cost))
 
 
-@pytest.mark.parametrize("family", [Gaussian(), UnknownVariance(), Bounded(-20.0, 20.0)])
+@pytest.mark.parametrize("family", [Gaussian(1.0), UnknownVariance(), Bounded(-20.0, 20.0)])
 @pytest.mark.parametrize("name", ["mixture", "empirical"])
 def test_directions_are_mirror_images(family: Family, name: str) -> None:
     found = []
@@ -162,7 +162,7 @@ def test_directions_are_mirror_images(family: Family, name: str) -> None:
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40))
 def test_scatter_is_the_sum_of_squares(rewards: list[float]) -> None:
-    observations = Observations(Problem(2, 2))
+    observations = Observations(Problem(2, 2, 1.0))
     for reward in rewards:
         observations.tell(1, np.array([reward, math.nan]))
     assert observations.pulls.tolist() == [[0, 0], [len(rewards), 0]]

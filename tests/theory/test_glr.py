@@ -31,7 +31,7 @@ def test_the_papers_form() -> None:
 
 
 def test_silent_arms_give_no_evidence() -> None:
-    problem = Problem(3, 2)
+    problem = Problem(3, 2, 1.0)
     observations = Observations(problem)
     assert observations.costs.min() == 0
     observations.tell(2, np.array([5.0, 5.0]))

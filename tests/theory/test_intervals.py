@@ -60,7 +60,7 @@ def test_coins_by_definition() -> None:
 
 def test_unknown_variance_by_definition() -> None:
     problem = Problem(2, ["x:unknown-variance"])
-    rng, observations = np.random.default_rng(3), Observations(Problem(2, 1))
+    rng, observations = np.random.default_rng(3), Observations(Problem(2, 1, 1.0))
     for arm, count in ((0, 30), (1, 11)):
         for reward in rng.normal(arm, 1 + arm, count):
             observations.tell(arm, np.array([reward]))
@@ -79,7 +79,7 @@ def test_unknown_variance_by_definition() -> None:
 
 
 def test_silent_arms_have_no_interval() -> None:
-    problem = Problem(2, ["a", "b:bernoulli", "c:unknown-variance"])
+    problem = Problem(2, ["a:gaussian=1", "b:bernoulli", "c:unknown-variance"])
     found = confidence_intervals(problem, Observations(problem), 1.0)
     assert found.lower.tolist() == [[-math.inf, 0, -math.inf]] * 2
     assert found.upper.tolist() == [[math.inf, 1, math.inf]] * 2
@@ -114,7 +114,7 @@ def test_too_narrow_intervals_would_be_seen() -> None:
     means = rewards.cumsum(axis=1) / np.arange(1, 2001)
     outside = (np.abs(means) > 1.96 / np.sqrt(np.arange(1, 2001))).any(axis=1)
     assert binomtest(int(outside.sum()), 200).proportion_ci(0.999).low > 0.05
-    problem, worst = Problem(2, 1), 0
+    problem, worst = Problem(2, 1, 1.0), 0
     for run in range(40):
         observations = Observations(problem)
         for step in range(100):
@@ -128,7 +128,7 @@ def test_too_narrow_intervals_would_be_seen() -> None:
 
 def test_a_contradiction_is_flagged() -> None:
     """Drift after a decision: the interval collapses onto the verdict and says so."""
-    session = Policy().start(Problem(2, 1), seed=0)
+    session = Policy().start(Problem(2, 1, 1.0), seed=0)
     while not session.verdict(0.1).stopped:
         arm = session.ask()
         session.tell(arm, [3.0 * arm])

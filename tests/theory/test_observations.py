@@ -7,7 +7,7 @@ from mobai.theory.observations import Observations
 
 
 def test_counts() -> None:
-    observations = Observations(Problem(2, 2))
+    observations = Observations(Problem(2, 2, 1.0))
     assert np.isneginf(observations.means).all()
     observations.ask(1)
     observations.tell(1, np.array([1.0, 2.0]))

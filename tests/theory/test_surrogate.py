@@ -122,7 +122,7 @@ def test_agrees_with_highs_at_every_step(instance: Instance, eta: float, refresh
 
 
 def test_discrete_rewards_with_ties_all_along() -> None:
-    session = Policy(MOBAI(refresh="every")).start(Problem(4, 3), seed=0)
+    session = Policy(MOBAI(refresh="every")).start(Problem(4, 3, 1.0), seed=0)
     rng = np.random.default_rng(0)
     for _ in range(200):
         session.tell(session.ask(), rng.integers(0, 2, 3))

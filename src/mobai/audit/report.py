@@ -35,7 +35,8 @@ _INSTANCES = (
     "every pull. Just outside eps: two arms that differ by a millionth more than the indifference zone of 0.2 sd. Two "
     "contenders: K = 2M arms, two of which differ by 0.2 sd in each of M = 3 objectives (with all families at once, "
     "M = 4). Trials are cut off after 400 to 1,000,000 pulls, so the errors are lower bounds. For delta = exp(-50) and "
-    "exp(-500) wrong decisions are sampled by importance: rewards are drawn with random means and weighed back."
+    "exp(-500) wrong decisions are estimated by importance sampling: rewards are drawn with random means, and each "
+    "trial is weighted by its likelihood ratio."
 )
 
 

@@ -1,4 +1,4 @@
-"""The command line: one thin command a file."""
+"""The command line: one thin command per file."""
 
 from mobai.cli.main import main
 

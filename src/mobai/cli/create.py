@@ -17,8 +17,13 @@ from mobai.live.experiment import Experiment
 @options.delta_option()
 @options.rule_option()
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the rule's own choices.")
-@click.option("--expire-after", type=float, metavar="SECONDS", help="Count unanswered assignments no longer.")
-@click.option("--reserve", type=float, default=0.1, show_default=True, help="Share of delta for arms added later.")
+@click.option(
+    "--expire-after",
+    type=float,
+    metavar="SECONDS",
+    help="Then an assignment is no longer pending.",
+)
+@click.option("--reserve", type=float, default=0.1, show_default=True, help="Share of delta for changes of arms.")
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
 @options.storage_option()
 def command(

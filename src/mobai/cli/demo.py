@@ -22,7 +22,7 @@ def command(delta: float, seed: int) -> None:
     resolve_log_inv_delta(delta)
     objectives = ", ".join(f"{o.name} ({o.direction})" for o in instance.objectives)
     screen.say(f"Six adverts ({', '.join(instance.arms)}), three metrics: {objectives}.")
-    screen.say(f"Which advert is best for each metric, with an error probability below {delta:g}?\n")
+    screen.say(f"Which advert is best for each metric, with an error probability of at most {delta:g}?\n")
     with screen.EvidenceScreen("top-two", delta) as watch:
         adaptive = run_trial(instance, Policy(TopTwo()), delta, seed=seed, watch=watch)
     screen.out.print(screen.verdict_table(adaptive.verdict))

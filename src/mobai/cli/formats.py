@@ -20,7 +20,7 @@ FORMATS = ("table", "json", "csv")
 def format_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Take the format of the output."""
     choice = click.Choice(FORMATS)
-    return click.option("--format", "form", type=choice, default="table", show_default=True, help="How to print it.")
+    return click.option("--format", "form", type=choice, default="table", show_default=True, help="Output format.")
 
 
 def emit(rows: Sequence[Row], form: str, columns: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from mobai.errors import ConvergenceError, InputError, StorageError
+from mobai.errors import ConvergenceError, InputError, StorageError, did_you_mean
 from mobai.kernels import interpret
 from mobai.version import __version__
 
@@ -51,6 +51,14 @@ class _LateCommands(click.Group):
         module = importlib.import_module(f"mobai.cli.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the nearest one."""
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            raise InputError(f"command: there is no {args[0]!r}{did_you_mean(args[0], _COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands from the table, without importing them."""

@@ -17,7 +17,9 @@ def instance_argument() -> Decorator:
 
 def delta_option() -> Decorator:
     """Take the error probability."""
-    return click.option("--delta", type=float, default=0.05, show_default=True, help="Error probability to stay below.")
+    return click.option(
+        "--delta", type=float, default=0.05, show_default=True, help="Largest error probability allowed."
+    )
 
 
 def focus_option() -> Decorator:

@@ -42,10 +42,10 @@ from mobai.rules.catalogue import SAMPLING, rule_spec
 @click.option("--name", default="run", show_default=True, help="Name of the experiment in the storage.")
 @click.option("--storage", envvar="MOBAI_STORAGE", metavar="URL", help="Keep it there, and resume from there.")
 @click.option("--max-pulls", type=click.IntRange(min=1), help="Give up after this many.")
-@click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True, help="After a failure.")
+@click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True, help="Attempts after a failure.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a command may take.")
 @options.json_option()
-# Of the simulated run that this command was once for, too.
+# Options of the simulated run, mobai run INSTANCE, which still works.
 @click.option("--threshold", default="mixture", hidden=True)
 @click.option("--focus", is_flag=True, hidden=True)
 def command(instance: str | None, words: str | None, sampler: str | None, as_json: bool, **given: Any) -> None:
@@ -120,8 +120,8 @@ def _check_same(name: str, key: str, asked: float | str, found: float | str) -> 
 
 def _watcher(experiment: Experiment, live: Live) -> Callable[[Step], None]:
     def watch(step: Step) -> None:
-        if step.problem is not None:
-            screen.err.print(Text(f"mobai: measurement failed: {step.problem}", style="yellow"))
+        if step.failure is not None:
+            screen.err.print(Text(f"mobai: measurement failed: {step.failure}", style="yellow"))
         if screen.err.is_terminal:
             live.update(picture(experiment.status()), refresh=True)
 

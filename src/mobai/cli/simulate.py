@@ -74,7 +74,7 @@ def command(
         _watched(instance, policies, out, as_json, **given)
         return
     with Bar() as bar:
-        results = simulate(instance, policies, n_jobs=jobs, out=out, watch=bar, **_limits(given))
+        results = simulate(instance, policies, n_jobs=jobs, out=out, watch=bar, **_options(given))
     with screen.working("lower bound"):
         summary = results.summary()
     if as_json:
@@ -84,7 +84,7 @@ def command(
     _say_what_is_missing(results, out)
 
 
-def _limits(given: dict[str, Any]) -> dict[str, Any]:
+def _options(given: dict[str, Any]) -> dict[str, Any]:
     """Return the options by the names of :func:`mobai.simulate`; an empty tuple was not given."""
     return {key: None if value == () else value for key, value in given.items()}
 

@@ -25,7 +25,7 @@ _COLUMNS = ("objective", "direction", "arm", "decided_at", "evidence", "threshol
 @click.command("status")
 @options.name_argument()
 @click.option("--watch", is_flag=True, help="Draw it again and again, until it is decided or Ctrl-C.")
-@click.option("--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True, help="Seconds between.")
+@click.option("--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True, help="Seconds per redraw.")
 @options.storage_option()
 @formats.format_option()
 def command(name: str, watch: bool, interval: float, storage: str, form: str) -> None:

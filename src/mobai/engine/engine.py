@@ -78,7 +78,7 @@ class Engine:
         self.problem, self.rule, self.stopping = problem, rule, stopping
         self.observations = Observations(problem)
         self.past: list[tuple[str, Decision]] = []
-        # Levels belong to the arms of the start; later ones pay for themselves.
+        # Levels belong to the initial arms; later ones pay for themselves.
         self._at_start, self._focus, self._only = problem, focus, log_inv_delta
         self._monitor = stopping.start(problem, log_inv_delta)
         self.sampling = SamplingView(problem)
@@ -110,7 +110,7 @@ class Engine:
         return arms[row]
 
     def forget_choices(self) -> None:
-        """Let the sampling rule start anew with what was observed: the choices were not its own."""
+        """Reset the rule's memory to that of ``init``, because the choices in the journal were not its own."""
         self._memory = self.rule.init(self.sampling.problem)
 
     def ask(self, arm: int) -> None:
@@ -147,7 +147,7 @@ class Engine:
         """Let one more arm take part, the last one of ``problem``; objectives decided before are open again."""
         monitor = self._changing_monitor()
         if not getattr(self.stopping, "reserve", 0.0) > 0:
-            raise InputError("arm: nothing of delta is kept in reserve, so no arm can be added")
+            raise InputError("arm: the stopping rule has reserve=0, so no arm can be added; use GLR(reserve=0.1)")
         self.problem = problem
         self.observations = self.observations.with_arms(problem, [*range(problem.shape[0] - 1), -1])
         self._enrol(monitor)
@@ -157,7 +157,7 @@ class Engine:
         self._look(at)
 
     def retire_arm(self, arm: int, at: float | None = None) -> None:
-        """Ask for an arm no more, and look for the best of the others."""
+        """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
         monitor = self._changing_monitor()
         if not self.sampling.has(arm):
             raise InputError(f"arm {self.problem.arms[arm]!r} was retired before")
@@ -173,11 +173,11 @@ class Engine:
 
     def stopped(self, log_inv_delta: float | None = None) -> bool:
         """Whether every objective has been decided at an error probability; much cheaper than a verdict."""
-        return None not in self._monitor.decisions(self._level_asked(log_inv_delta))
+        return None not in self._monitor.decisions(self._log_inv_delta_asked(log_inv_delta))
 
     def verdict(self, log_inv_delta: float | None = None) -> Verdict:
         """Return where the experiment stands at an error probability."""
-        x = self._level_asked(log_inv_delta)
+        x = self._log_inv_delta_asked(log_inv_delta)
         return Verdict(
             problem=self.problem,
             log_inv_delta=x,
@@ -196,7 +196,7 @@ class Engine:
         With probability at least 1 - delta all of them hold at all times. Where the decisions are right on the same
         event, the intervals are fitted to them, so that they never contradict the verdict.
         """
-        x = self._level_asked(log_inv_delta)
+        x = self._log_inv_delta_asked(log_inv_delta)
         if not getattr(self.stopping, "fits_intervals", False):
             return confidence_intervals(self.problem, self.observations, union_level(x, *self._at_start.shape))
         assert isinstance(self._monitor, ArmsMayChange)
@@ -260,11 +260,11 @@ class Engine:
             raise InputError(f"stopping: {self.stopping.name} is not proven for arms that come and go")
         return self._monitor
 
-    def _level_asked(self, log_inv_delta: float | None) -> float:
+    def _log_inv_delta_asked(self, log_inv_delta: float | None) -> float:
         """Return the log(1/delta) to answer at."""
         x = self._only if log_inv_delta is None else log_inv_delta
         if self._only is not None and x != self._only:
-            raise InputError(f"log_inv_delta: this experiment answers {self._only:g} only, not {x!r}")
+            raise InputError(f"log_inv_delta must be {self._only:g}, the one it was started with, not {x!r}")
         return resolve_log_inv_delta(log_inv_delta=x)
 
 

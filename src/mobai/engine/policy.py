@@ -24,9 +24,16 @@ Seed = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
 class Policy:
     """How to choose arms and when to stop.
 
+    Parameters
+    ----------
+    sampling
+        The sampling rule; ``TopTwo()`` unless given.
+    stopping
+        The stopping rule; unless given, the sampling rule's own if it stops by itself, else ``GLR()``.
+
     Examples
     --------
-    >>> problem = Problem(arms=["A", "B"], objectives=["clicks", "latency:min"])
+    >>> problem = Problem(arms=["A", "B"], objectives=["clicks", "latency:min"], sd=1.0)
     >>> session = Policy().start(problem, seed=1)
     >>> for _ in range(40):
     ...     arm = session.ask()

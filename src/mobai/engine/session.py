@@ -41,7 +41,7 @@ class Session:
         return arm
 
     def tell(self, arm: int, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
-        """Report the rewards of an arm that was asked for, in any order of answers.
+        """Report the rewards of one pending pull of ``arm``; pending pulls may be told in any order.
 
         One number per objective, NaN where it is missing; or a mapping from the names of those that are there.
         """

@@ -36,9 +36,9 @@ class Verdict:
     pulls
         How many pulls have been answered.
     certified
-        Whether the threshold is proven to keep the error probability below delta.
+        Whether the error probability is proven to be at most delta.
     reaches
-        Returns the largest log(1/delta) that some evidence is enough for, 0 if for none.
+        Returns the largest log(1/delta) at which some evidence suffices; 0 if there is none.
     """
 
     problem: Problem
@@ -69,12 +69,12 @@ class Verdict:
 
     @cached_property
     def reached(self) -> FloatArray:
-        """Per objective the largest log(1/delta) at which the evidence of this moment is enough, 0 if for none."""
+        """Per objective, the largest log(1/delta) at which the current evidence suffices; 0 if there is none."""
         return frozen(np.array([self.reaches(float(e)) for e in self.evidence]))
 
     @property
     def smallest_deltas(self) -> FloatArray:
-        """Per objective the smallest delta at which the evidence of this moment is enough; 1 if there is none."""
+        """Per objective, the smallest delta at which the current evidence suffices; 1 if there is none."""
         return np.exp(-self.reached)
 
     @property

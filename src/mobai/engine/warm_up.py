@@ -26,7 +26,7 @@ def warm_up(rule: SamplingRule) -> None:
 def _play(rule: SamplingRule) -> None:
     """Run a toy experiment to its first choice after the opening."""
     _log.info("loading or compiling the kernels of %s", rule.name)
-    engine, rng = Engine(Problem(2, 1), rule, GLR(reserve=0.1), log_inv_delta=1.0), np.random.default_rng(0)
+    engine, rng = Engine(Problem(2, 1, 1.0), rule, GLR(reserve=0.1), log_inv_delta=1.0), np.random.default_rng(0)
     for _ in range(3):
         arm = engine.choose(rng)
         engine.ask(arm)

@@ -154,7 +154,7 @@ def price_of_total(tight: Integers, prices: Vector, total: int) -> float:
 
 @kernel
 def own_worth(program: Program, arm: Integers, pair: Integers, prices: Vector, i: int, sum_price: float) -> float:
-    """Return what the constraint that holds arm i is worth: what other tight ones of the arm leave of the sum's price."""
+    """Return the worth of the constraint that holds arm i: what its arm's other tight ones leave of the sum's price."""
     rest = sum_price
     for k in range(len(arm)):
         if arm[k] == i:

@@ -53,7 +53,7 @@ def dot(one: Vector, two: Vector) -> float:
 
 @kernel
 def factor(matrix: Matrix, swaps: Integers) -> bool:
-    """Factorise in place; False when a pivot is zero."""
+    """LU-factorise in place with partial pivoting, row swaps into ``swaps``; return False when a pivot is zero."""
     size = len(matrix)
     for k in range(size):
         top = k
@@ -106,7 +106,7 @@ def solve_transposed(factors: Matrix, swaps: Integers, x: Vector) -> None:
 
 @kernel
 def find_hubs(best: Integers, hub: Integers, place: Integers) -> int:
-    """Number the distinct best arms in the order of their first objective."""
+    """Fill in ``hub`` (per objective) and ``place`` (per arm, -1 if best nowhere); return the number of hubs."""
     count = 0
     for i in range(len(place)):
         place[i] = -1

@@ -81,7 +81,7 @@ def weigh(scoring: Scoring, obs: ObservationArrays, evidence: Vector) -> None:
 def evidence_of(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
     """Return the evidence of an objective's weakest pair, less what it pays.
 
-    If arms of the start were retired, two others pay nothing as long as the leader beats the retired ones, too.
+    If initial arms were retired, two others pay nothing as long as the leader beats the retired ones, too.
     """
     least = exact_evidence(scoring, 0.0, obs, m)
     if len(scoring.prices.retired) > 0:

@@ -23,9 +23,9 @@ WIDTHS = (1 / 8, 1.0, 8.0, 64.0, 512.0, 4096.0, 32768.0)
 class Prices(NamedTuple):
     """What pairs pay when arms come and go (mobai.rules.stopping.roster), in nats."""
 
-    surcharges: Vector  # of each arm, against arms that were there before it; 0 for arms of the start
-    all_pairs: float  # of two arms of the start, when nothing is known about retired ones
-    retired: Integers  # the arms of the start that were retired
+    surcharges: Vector  # of each arm, against arms that were there before it; 0 for initial arms
+    all_pairs: float  # of two initial arms, when nothing is known about retired ones
+    retired: Integers  # the initial arms that were retired
 
 
 class Scoring(NamedTuple):
@@ -108,7 +108,7 @@ def score_of(scoring: Scoring, obs: ObservationArrays, m: int, i: int, level: fl
 
 @kernel
 def price_of(surcharges: Vector, one: int, other: int, initial: float) -> float:
-    """Return what a pair pays: what the later of its arms does, or ``initial`` for two arms of the start."""
+    """Return what a pair pays: what the later of its arms does, or ``initial`` for two initial arms."""
     surcharge = max(surcharges[one], surcharges[other])
     return surcharge if surcharge > 0.0 else initial
 
@@ -183,7 +183,7 @@ def exact_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: 
 
 @kernel
 def against_retired(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
-    """Return how clearly the leader beats the retired arms of the start; minus infinity if one is ahead of it."""
+    """Return how clearly the leader beats the retired initial arms; minus infinity if one is ahead of it."""
     least, b = math.inf, obs.leaders[m]
     for k in range(len(scoring.prices.retired)):
         i = scoring.prices.retired[k]

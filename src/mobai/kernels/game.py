@@ -52,7 +52,7 @@ def least(a: Matrix, b: Matrix, m: int, shares: Vector, share: float, start: int
 
 @kernel
 def slowest(a: Matrix, b: Matrix, m: int, shares: Vector, j: int) -> float:
-    """Return the smallest rate of objective m's pairs; its best arm j is no rival of itself."""
+    """Return the smallest rate of objective m's pairs at the shares, its best arm j left out."""
     before = least(a, b, m, shares, shares[j], 0, j)
     return min(before, least(a, b, m, shares, shares[j], j + 1, len(shares)))
 

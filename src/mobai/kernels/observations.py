@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mobai.kernels.compiled import inner_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
 
-# How the rewards of an objective are modelled: known spread, unknown spread, a known range.
+# How the rewards of an objective are modelled: known sd, unknown sd, a known range.
 NORMAL, STUDENT, UNIT = 0, 1, 2
 # The error of a mean is at most about its number of rewards times this, relative to its size.
 ROUNDING = 1e-15
@@ -18,9 +18,9 @@ class ObjectiveArrays(NamedTuple):
     """What is known about each objective."""
 
     model: Integers  # NORMAL, STUDENT or UNIT
-    low: Vector  # where its rewards begin, and how wide their range is; UNIT only
+    low: Vector  # the lower end of its rewards, and the width of their range; UNIT only
     width: Vector
-    eps: Vector  # differences that do not matter
+    eps: Vector  # the indifference zone
 
 
 class ObservationArrays(NamedTuple):
@@ -71,7 +71,7 @@ def position(obs: ObservationArrays, m: int, i: int) -> float:
 
 @kernel
 def gap_between(obs: ObservationArrays, m: int, best: int, i: int) -> float:
-    """Return how far an arm is behind the leader, plus what does not matter.
+    """Return how far an arm is behind the leader, plus eps.
 
     Where the noise is unknown, what rounding can do to the two means is taken off: next to no scatter, it would be
     taken for a difference.

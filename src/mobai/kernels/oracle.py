@@ -25,7 +25,10 @@ def solve_oracle(
 def find_weights(
     own: Matrix, lead: Matrix, best: Integers, floor: float, target: float, most: int
 ) -> tuple[Vector, Matrix, int]:
-    """Iterate until the relative gap is at most ``target``; return weights, prices (the floors' last) and steps."""
+    """Return weights (not normalised), dual prices (the floors' row last) and the number of steps.
+
+    Iterates until the relative gap is at most ``target``, for at most ``most`` steps.
+    """
     objectives, arms = own.shape
     hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
     system = new_system(arms, objectives, find_hubs(best, hub, place))
@@ -60,7 +63,7 @@ def iterate(cone: Cone, point: Point, system: System, target: float, most: int, 
 
 @kernel
 def keep(point: Point, weights: Vector, prices: Matrix) -> None:
-    """Copy the weights and prices of a point."""
+    """Copy the weights and prices of a point into ``weights`` and ``prices``."""
     copy(point.weights, weights)
     for m in range(len(prices)):
         copy(point.prices[m], prices[m])

@@ -29,8 +29,8 @@ class PolicyGroup(NamedTuple):
     stoppings: tuple[StoppingRule, ...]
 
 
-class Limits(TypedDict, total=False):
-    """Where the trials of a simulation end; see :func:`mobai.simulate`."""
+class SimulationOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`mobai.simulate`: the deltas, ``max_pulls`` and ``focus``."""
 
     deltas: Iterable[float] | float | None
     log_inv_deltas: Iterable[float] | float | None
@@ -55,7 +55,7 @@ class SimulationSpec:
     max_pulls
         A trial that is not decided by then is given up.
     focus
-        Whether decided objectives are sampled for no more.
+        Whether sampling ignores objectives that are already decided.
     """
 
     instance: Instance
@@ -163,7 +163,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def check_workers(n_jobs: int | None) -> None:
-    """Refuse a number of workers that is none."""
+    """Raise InputError unless ``n_jobs`` is None or a whole number other than 0."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
         raise InputError(f"n_jobs must be a whole number of workers, -1 for all cores, or None, not {n_jobs!r}")
 

@@ -109,7 +109,7 @@ class Results:
         return not self.missing
 
     def merged(self, fresh: Sequence[TrialRecord], ending: str | None = None) -> Results:
-        """Add finished trials."""
+        """Return these results with more finished trials added."""
         order = {rule: n for n, rule in enumerate(self.config["policies"])}
         trials = sorted((*self.trials, *fresh), key=lambda rows: (order[rows.rule], rows.trial))
         return Results(self.config, tuple(trials), ending)

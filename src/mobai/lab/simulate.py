@@ -10,7 +10,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from mobai.lab.arguments import AnyPolicy, Limits, PolicyGroup, SimulationSpec, check_keepable, check_workers, specify
+from mobai.lab.arguments import (
+    AnyPolicy,
+    PolicyGroup,
+    SimulationOptions,
+    SimulationSpec,
+    check_keepable,
+    check_workers,
+    specify,
+)
 from mobai.lab.results import Results, TrialRecord
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
@@ -43,7 +51,7 @@ def simulate(
     n_jobs: int | None = None,
     out: str | Path | None = None,
     watch: Callable[[Progress], None] | None = None,
-    **limits: Unpack[Limits],
+    **options: Unpack[SimulationOptions],
 ) -> Results:
     """Run every policy for a number of trials and read off its decisions at every delta.
 
@@ -87,7 +95,7 @@ def simulate(
     >>> len(results), results.complete
     (80, True)
     """
-    spec = specify(instance, policies, trials, seed, **limits)
+    spec = specify(instance, policies, trials, seed, **options)
     check_workers(n_jobs)
     if out is not None:
         check_keepable(spec)

@@ -47,7 +47,7 @@ class Assignments:
     def check(self, number: int) -> int:
         """Return a number as a plain int, if there is an assignment of that number; nothing else checks it."""
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= self.count:
-            raise InputError(f"assignment: there is none with the id {number!r}")
+            raise InputError(f"assignment must be an id that was handed out, not {number!r}")
         return int(number)
 
     def arm(self, number: int) -> int:

@@ -22,7 +22,7 @@ from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.journal import Event, Handle, Journal
 from mobai.live.ledger import Change, Ledger
 from mobai.live.reports import Metrics, body_of, number_of, only_new
-from mobai.live.settings import Choices, Settings, new_settings, to_body, with_arm
+from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body, with_arm
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
 from mobai.live.storage import open_journal
@@ -60,7 +60,7 @@ class Experiment:
         objectives: Sequence[Objective | str],
         *,
         sd: npt.ArrayLike | None = None,
-        **choices: Unpack[Choices],
+        **options: Unpack[ExperimentOptions],
     ) -> Experiment:
         """Begin an experiment.
 
@@ -88,7 +88,7 @@ class Experiment:
         """
         if not is_name(name):
             raise InputError(f"name must be a non-empty string of printable characters, not {name!r}")
-        settings = new_settings(Problem(arms, objectives, sd), **choices)
+        settings = new_settings(Problem(arms, objectives, sd), **options)
         warm_up(settings.rule)
         first = Event(1, "created", time.time(), to_body(settings))
         state = State(first)
@@ -138,7 +138,7 @@ class Experiment:
     def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]], *, ask: int = 0) -> list[Assignment]:
         """Report on many assignments in one transaction, all or nothing; ``ask`` new ones are handed out in the same.
 
-        Who tries again because no answer came gets other assignments then, and the first ones stay pending.
+        If a call is retried because its reply was lost, it hands out further assignments; the first ones stay pending.
         """
         if not isinstance(reports, Iterable):
             raise InputError(f"reports must be pairs of an assignment and its metrics, not {reports!r}")
@@ -153,7 +153,7 @@ class Experiment:
             return _hand_out(change, ask, self.name) if ask else []
 
     def drop(self, assignment: Assignment | int) -> None:
-        """Say that an assignment will never be answered."""
+        """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later."""
         with self._ledger.change() as change:
             state = change.state
             number = number_of(state.problem, state.assignments, assignment)
@@ -165,7 +165,10 @@ class Experiment:
                 _log.info("%s: assignment %d was dropped", self.name, number)
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None) -> None:
-        """Let one more arm take part; objectives decided before are open again until it has been told apart."""
+        """Add an arm; every objective is undecided again until the leader has been separated from it.
+
+        ``sd`` is its standard deviation, as for :class:`mobai.Problem`; that of the others unless given.
+        """
         with self._ledger.change() as change:
             state = change.state
             if state.settings.reserve == 0:
@@ -175,7 +178,7 @@ class Experiment:
             change.add("arm_added", {"arm": arm, "sd": plain})
 
     def retire_arm(self, arm: str) -> None:
-        """Ask for an arm no more, and look for the best of the others."""
+        """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
         with self._ledger.change() as change:
             state = change.state
             taking_part = [name for name, active in zip(state.problem.arms, state.engine.active, strict=True) if active]
@@ -192,12 +195,12 @@ class Experiment:
                 change.add("closed", {})
 
     def verdict(self) -> Verdict:
-        """Say what is decided at the experiment's delta."""
+        """Return what is decided at the experiment's delta."""
         with self._ledger.look() as state:
             return state.engine.verdict()
 
     def status(self) -> Status:
-        """Say where the experiment stands: verdict, evidence, counts, means and intervals."""
+        """Return where the experiment stands: verdict, evidence, counts, means and intervals."""
         with self._ledger.look() as state:
             return describe(self.name, state)
 
@@ -211,9 +214,10 @@ class Experiment:
             return records_of(state)
 
     def replay(self) -> Status:
-        """Fold the whole journal again, making every choice anew; StorageError that says which ones differ.
+        """Replay the whole journal, let the rule make every choice again, and return the status.
 
-        Choices may differ on another processor, or in another version of a rule; what was asked was asked all the same.
+        StorageError names the choices that differ, as they may on another processor or in another version of a rule;
+        what was asked was asked all the same.
         """
         state = self._ledger.fold(compare=True)
         if state.differences:

@@ -97,7 +97,7 @@ class Ledger:
             self._saved = 0 if kept is None else kept.seq
             self._state = None if kept is None else snapshots.restore(kept)
             if kept is not None and self._state is None:
-                _log.warning("%s: the snapshot of event %d is not usable; folding all", self.handle.name, kept.seq)
+                _log.warning("%s: the snapshot of event %d is not usable; reading all", self.handle.name, kept.seq)
         if self._state is None:
             self._state = self.fold()
         return self._state

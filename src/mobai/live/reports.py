@@ -72,5 +72,5 @@ def _measured(problem: Problem, metrics: Metrics) -> list[float]:
         raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
     rewards = problem.check_rewards(metrics)
     if all(map(math.isnan, rewards)):
-        raise InputError("metrics: none was measured; an assignment that brings nothing is dropped")
+        raise InputError("metrics must hold at least one number; drop an assignment that was not measured")
     return rewards

@@ -23,7 +23,7 @@ from mobai.live.experiment import Experiment
 _log = logging.getLogger(__name__)
 
 Sampler = Callable[[str], Mapping[str, float]]
-# So many assignments dropped one after the other, and the sampler is taken for broken.
+# After this many assignments dropped one after the other, the sampler is taken for broken.
 _MOST_DROPPED_IN_A_ROW = 5
 
 
@@ -41,12 +41,12 @@ class Outcome(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a watcher is told after every assignment; ``problem`` is the reason of a failure, if there was one."""
+    """What a watcher is told after every assignment; ``failure`` says why the last attempt failed, if it did."""
 
     verdict: Verdict
     failures: int
     dropped: int
-    problem: str | None
+    failure: str | None
 
 
 def run_sampler(
@@ -111,7 +111,7 @@ def check_metrics(experiment: Experiment, metrics: Any) -> None:
 
 
 def command_sampler(command: str, timeout: float | None = None) -> Sampler:
-    """Measure by a command, with ``{arm}`` where the arm's name belongs; it prints a JSON object of metrics.
+    """Return a sampler that runs a command, with ``{arm}`` for the arm's name; it prints a JSON object of metrics.
 
     No shell is involved: the words are split once, and the name goes into them as it is. It is in the environment as
     ``MOBAI_ARM``, too.
@@ -119,7 +119,7 @@ def command_sampler(command: str, timeout: float | None = None) -> Sampler:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InputError(f"command: {error}") from None
+        raise InputError(f"command must be words as a shell splits them: {error}") from None
     if not words:
         raise InputError("command must not be empty")
 
@@ -166,7 +166,10 @@ def _no_constant(name: str) -> float:
 
 
 def function_sampler(path: str) -> Sampler:
-    """Measure by a Python function, given as ``package.module:function``; it takes an arm and returns a mapping."""
+    """Return a sampler that calls the Python function ``package.module:function`` with an arm's name.
+
+    The function returns a mapping of metrics. Adds the current folder to ``sys.path``.
+    """
     module, colon, name = path.partition(":")
     if not colon or not module or not name:
         raise InputError(f"sampler must be written package.module:function, not {path!r}")
@@ -176,9 +179,9 @@ def function_sampler(path: str) -> Sampler:
     try:
         function = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
-        raise InputError(f"sampler: {str(error) or type(error).__name__}") from None
+        raise InputError(f"sampler: {path} cannot be imported: {str(error) or type(error).__name__}") from None
     if not callable(function):
-        raise InputError(f"sampler: {path} is not a function")
+        raise InputError(f"sampler must name a function of an arm; {path} is a {type(function).__name__}")
 
     def measure(arm: str) -> Mapping[str, float]:
         try:

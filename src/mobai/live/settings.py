@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.problem import Objective, Problem
-from mobai.problem.family import is_number
+from mobai.problem.family import FAMILIES, is_number
 from mobai.problem.objective import is_name
 from mobai.problem.problem import noise_table
 from mobai.rules.catalogue import rule_spec, sampling_rule
@@ -39,7 +39,7 @@ class Settings:
     seed
         Fixes the rule's own choices.
     focus
-        Whether decided objectives are sampled for no more.
+        Whether sampling ignores objectives that are already decided.
     expire_after
         Seconds after which an unanswered assignment no longer counts as pending; None for never.
     reserve
@@ -70,8 +70,8 @@ def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
     return Problem([*problem.arms, name], problem.objectives, np.vstack([known, row]))
 
 
-class Choices(TypedDict, total=False):
-    """What may be chosen for an experiment; see :meth:`mobai.Experiment.create`."""
+class ExperimentOptions(TypedDict, total=False):
+    """Keyword arguments of :meth:`mobai.Experiment.create`."""
 
     delta: float
     rule: str
@@ -104,7 +104,7 @@ def new_settings(
         if name in RESERVED:
             raise InputError(f"objectives: {name!r} cannot be the name of a metric; it is a column of every record")
     for objective in problem.objectives:
-        if Objective.parse(str(objective)) != objective:
+        if type(objective.family) is not FAMILIES.get(objective.family.word):
             raise InputError(f"objectives: the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
     patience = None if expire_after is None else float(expire_after)
@@ -149,4 +149,22 @@ def problem_to_body(problem: Problem) -> dict[str, Any]:
 def problem_from_body(body: Mapping[str, Any]) -> Problem:
     """Read a problem back."""
     sd = np.array([[math.nan if value is None else value for value in row] for row in body["sd"]])
-    return Problem(body["arms"], body["objectives"], sd)
+    return Problem(body["arms"], [_objective(text) for text in body["objectives"]], sd)
+
+
+def _objective(text: str) -> Objective:
+    """Read an objective back; in journals of earlier versions, what is not an option belongs to the name."""
+    try:
+        return Objective.parse(text)
+    except InputError:
+        head, colon, last = text.rpartition(":")
+        if not colon:
+            raise
+        try:
+            Objective.parse(f"x:{last}")
+        except InputError:
+            return Objective(text)
+        known, option = _objective(head), Objective.parse(f"x:{last}")
+        changed = {key: getattr(option, key) for key in ("direction", "family", "eps")}
+        plain = Objective("x")
+        return replace(known, **{key: value for key, value in changed.items() if value != getattr(plain, key)})

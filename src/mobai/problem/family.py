@@ -20,7 +20,7 @@ from mobai.errors import InputError
 FloatArray = npt.NDArray[np.float64]
 
 _LARGEST = 1e100
-# Known noise; Gaussian with a variance of its own for every arm; a known range.
+# normal: known standard deviation. student: Gaussian, unknown variance per arm. unit: a known range, scaled to [0, 1].
 MODELS = ("normal", "student", "unit")
 
 
@@ -153,7 +153,7 @@ class Gaussian(_Scaled):
     Parameters
     ----------
     sd
-        The standard deviation of every arm; left out, it is what the problem's ``sd`` says (1 if that says nothing).
+        The standard deviation of every arm; left out, it is what the problem's ``sd`` says.
     """
 
     word: ClassVar[str] = "gaussian"
@@ -253,15 +253,23 @@ def parse_family(text: str) -> Family | None:
 
 
 def short_forms() -> list[str]:
-    """Return how each family that has parameters is written.
+    """Return how each family is written.
 
     Examples
     --------
     >>> short_forms()
-    ['gaussian=SD', 'subgaussian=SD', 'bounded=LOW..HIGH']
+    ['gaussian=SD', 'subgaussian=SD', 'unknown-variance', 'bernoulli', 'bounded=LOW..HIGH']
     """
     names = {word: "..".join(field.name.upper() for field in fields(family)) for word, family in FAMILIES.items()}
-    return [f"{word}={parameters}" for word, parameters in names.items() if parameters]
+    return [f"{word}={parameters}" if parameters else word for word, parameters in names.items()]
+
+
+def choices_for(name: str) -> str:
+    """Return how an objective may say what its rewards are, in plain words."""
+    return (
+        f"{name}:bernoulli (0 or 1), {name}:bounded=LOW..HIGH (scores, ratings, money with a cap), "
+        f"{name}:unknown-variance (nearly Gaussian: averages, times) or {name}:gaussian=SD"
+    )
 
 
 def check_family(family: object, name: str) -> None:

@@ -1,6 +1,6 @@
 """Instances in files: CSV for spreadsheets, JSON for programs.
 
-CSV: one row an arm. A header names the objectives, with their direction where less is better (``latency:min``); a
+CSV: one row per arm. A header names the objectives, with their direction where less is better (``latency:min``); a
 column ``sd(latency)`` holds that objective's standard deviation. A first column without numbers, or headed ``arm``,
 holds the arms' names. A bare table of numbers, with neither header nor names, is read too::
 
@@ -24,7 +24,6 @@ import numpy as np
 from mobai.errors import InputError
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
-from mobai.problem.problem import Problem
 
 _NAME_COLUMN = ("arm", "arms", "name", "")
 
@@ -96,7 +95,7 @@ def _assemble(table: np.ndarray[Any, Any], arms: list[str] | None, columns: list
     noisy = [c for c in columns if c.startswith("sd(") and c.endswith(")")]
     objectives = [Objective.parse(c) for c in columns if c not in noisy]
     means = table[:, [j for j, c in enumerate(columns) if c not in noisy]]
-    sd = Problem(means.shape[0], objectives).sd.copy()
+    sd = Instance(means, objectives=objectives).problem.sd.copy()
     names = [objective.name for objective in objectives]
     for column in noisy:
         if column[3:-1] not in names:

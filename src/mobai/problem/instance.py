@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError, TieError
 from mobai.problem.objective import Objective
-from mobai.problem.problem import FloatArray, IntArray, Problem, frozen, noise_table, numbers
+from mobai.problem.problem import FloatArray, IntArray, Problem, frozen, noise_table, numbers, read_objectives
 
 
 class Instance:
@@ -22,8 +22,8 @@ class Instance:
     means
         The true means, a K x M table.
     sd
-        The standard deviation of the rewards: one number, M numbers or a K x M table. Left out (or NaN) it is 1; that
-        of the mean for Bernoulli objectives, and the largest possible one for bounded objectives.
+        The standard deviation of the rewards: one number, M numbers or a K x M table. Left out (or NaN) it is 1,
+        ``sqrt(p (1 - p))`` for Bernoulli objectives of mean p, and the largest possible one for bounded objectives.
     arms, objectives
         Names; objectives may carry a direction (``"latency:min"`` or an :class:`Objective`).
 
@@ -48,8 +48,8 @@ class Instance:
         if table.ndim != 2:
             raise InputError(f"means must be a table of arms by objectives, not an array of shape {table.shape}")
         names = table.shape[0] if arms is None else arms
-        metrics = table.shape[1] if objectives is None else objectives
-        self.problem = Problem(names, metrics, sd)
+        metrics = read_objectives(table.shape[1] if objectives is None else objectives)
+        self.problem = Problem(names, metrics, _unit_noise(metrics) if sd is None else sd)
         if self.problem.shape != table.shape:
             raise InputError(
                 f"means has {table.shape[0]} rows and {table.shape[1]} columns, "
@@ -97,7 +97,7 @@ class Instance:
 
     @cached_property
     def pareto_arms(self) -> IntArray:
-        """The arms that beat every other arm in at least one objective (the paper's definition).
+        """The Pareto-optimal arms: against each other arm, strictly better in some objective (the paper's definition).
 
         Examples
         --------
@@ -144,6 +144,12 @@ class Instance:
     def __repr__(self) -> str:
         """Say the size and what is being looked for."""
         return f"Instance({len(self.arms)} arms, objectives={[str(o) for o in self.objectives]})"
+
+
+def _unit_noise(objectives: Sequence[Objective]) -> FloatArray:
+    """Return a standard deviation of 1 for every objective that must state one and does not; NaN for the others."""
+    families = [objective.family for objective in objectives]
+    return np.array([1.0 if family.known_noise and family.scale is None else np.nan for family in families])
 
 
 def _true_noise(problem: Problem, means: FloatArray, sd: npt.ArrayLike | None) -> FloatArray:

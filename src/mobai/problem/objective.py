@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mobai.errors import InputError
+from mobai.errors import InputError, did_you_mean
 from mobai.problem.family import FAMILIES, Family, Gaussian, check_family, is_number, parse_family, short_forms
 
 Direction = Literal["max", "min"]
@@ -31,7 +31,7 @@ class Objective:
         What is known about its rewards: :class:`Gaussian`, :class:`UnknownVariance`, :class:`Bernoulli`,
         :class:`Bounded` or :class:`SubGaussian`.
     eps
-        Differences that do not matter: any arm within eps of the best is a right answer.
+        The indifference zone: any arm within eps of the best is a right answer.
     """
 
     name: str
@@ -61,54 +61,66 @@ class Objective:
 
     @classmethod
     def parse(cls, text: str) -> Objective:
-        """Read the short form used in files and on the command line: the name, then options after colons.
+        r"""Read the short form used in files and on the command line: the name, then options after colons.
 
         Options are a direction (``max``, ``min``), a family (``gaussian=20``, ``unknown-variance``, ``bernoulli``,
-        ``bounded=1..5``, ``subgaussian=2``) and ``eps=0.1``, in any order.
+        ``bounded=1..5``, ``subgaussian=2``) and ``eps=0.1``, in any order. A colon that belongs to the name is written
+        ``\:``.
 
         Examples
         --------
-        >>> Objective.parse("latency:min")
-        Objective(name='latency', direction='min', family=Gaussian(sd=None), eps=0.0)
+        >>> Objective.parse("latency:min:unknown-variance")
+        Objective(name='latency', direction='min', family=UnknownVariance(), eps=0.0)
         >>> Objective.parse("rating:bounded=1..5:eps=0.1").family
         Bounded(low=1.0, high=5.0)
         """
-        name, options = text.strip(), dict[str, Any]()
-        while True:
-            rest, colon, last = name.rpartition(":")
-            option = _option(last.strip()) if colon else None
-            if option is None or option[0] in options:
-                return cls(name, **options)
-            options[option[0]] = option[1]
-            name = rest.strip()
+        name, *words = _split(text)
+        options: dict[str, Any] = {}
+        for word in words:
+            key, value = _option(name, word)
+            if key in options:
+                raise InputError(f"objective {name!r}: its {key} is given twice, as {options[key]!s} and {value!s}")
+            options[key] = value
+        return cls(name, **options)
 
     def __str__(self) -> str:
         """Return the short form that :meth:`parse` reads back."""
-        # A name that looks like a short form is protected by stating every option.
-        explicit = Objective.parse(self.name).name != self.name
-        parts = [self.name]
-        if self.direction == "min" or explicit:
+        parts = [self.name.replace("\\", "\\\\").replace(":", "\\:")]
+        if self.direction == "min":
             parts.append(self.direction)
-        if self.family != Gaussian() or explicit:
+        if self.family != Gaussian():
             parts.append(str(self.family))
-        if self.eps or explicit:
+        if self.eps:
             parts.append(f"eps={float(self.eps)!r}")
         return ":".join(parts)
 
 
-def _option(text: str) -> tuple[str, Any] | None:
-    """Read one option of the short form; None if it is part of the name."""
+def _split(text: str) -> list[str]:
+    """Return what is between colons; a backslash makes a colon, or another backslash, part of a word."""
+    # No name holds a control character, so two of them can stand for what is escaped.
+    marked = text.replace("\\\\", "\1").replace("\\:", "\2")
+    return [word.replace("\1", "\\").replace("\2", ":").strip() for word in marked.split(":")]
+
+
+def _option(name: str, text: str) -> tuple[str, Any]:
+    """Read one option of the short form."""
     if text in ("max", "min"):
         return "direction", text
-    family = parse_family(text)
-    if family is not None:
-        return "family", family
     key, equals, value = text.partition("=")
+    if key in FAMILIES:
+        return "family", _family(name, text)
     if equals and key == "eps":
         try:
             return "eps", float(value)
         except ValueError:
-            raise InputError(f"objective: eps must be a number, not {value!r}") from None
-    if equals and key in FAMILIES:
-        raise InputError(f"objective: {text!r} must be one of {', '.join(short_forms())}")
-    return None
+            raise InputError(f"objective {name!r}: eps must be a number, not {value!r}") from None
+    guess = did_you_mean(key, ("max", "min", *FAMILIES, "eps"))
+    forms = ", ".join(("max", "min", *short_forms(), "eps=NUMBER"))
+    raise InputError(f"objective {name!r}: {text!r} is not an option{guess or ','} accepted are {forms}")
+
+
+def _family(name: str, text: str) -> Family:
+    family = parse_family(text)
+    if family is None:
+        raise InputError(f"objective {name!r}: {text!r} must be written as one of {', '.join(short_forms())}")
+    return family

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
+from mobai.problem.family import choices_for
 from mobai.problem.objective import Objective, is_name
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,10 +30,11 @@ class Problem:
     arms
         The names of the arms, or just how many there are.
     objectives
-        :class:`Objective` values, names (``"clicks"``, ``"latency:min"``), or just how many there are.
+        :class:`Objective` values, short forms (``"clicks:bernoulli"``), or just how many there are. What the rewards of
+        an objective are is always stated: by its family, or by ``sd``.
     sd
         The known standard deviation of the rewards: one number, one per objective, or one per arm and objective.
-        It counts for Gaussian and sub-Gaussian objectives that do not state their own; 1 if left out. NaN for others.
+        It counts for Gaussian and sub-Gaussian objectives that do not state their own, which need it; NaN for others.
 
     Attributes
     ----------
@@ -45,9 +47,9 @@ class Problem:
     signs
         -1 for objectives to minimise: times it, rewards are *oriented*, more is better. Shape (M,).
     eps
-        Differences that do not matter. Shape (M,).
+        The indifference zones. Shape (M,).
     ranges
-        Where oriented rewards begin, and how wide their range is; 0 and 1 where it is not known. Shape (M,) each.
+        The lower end of oriented rewards and the width of their range; 0 and 1 where none is known. Shape (M,) each.
 
     Examples
     --------
@@ -66,7 +68,7 @@ class Problem:
         sd: npt.ArrayLike | None = None,
     ) -> None:
         self.arms = _arm_names(arms)
-        self.objectives = _objectives(objectives)
+        self.objectives = read_objectives(objectives)
         self.shape = len(self.arms), len(self.objectives)
         self.objective_names = tuple(objective.name for objective in self.objectives)
         self.sd = _known_noise(sd, self.shape, self.objectives)
@@ -103,7 +105,7 @@ class Problem:
         values = [math.nan] * len(names)
         for name, value in rewards.items():
             if name not in names:
-                raise InputError(f"rewards: {name!r} is no objective; they are {', '.join(names)}")
+                raise InputError(f"rewards: names must be among {', '.join(names)}, not {name!r}")
             if value is None:
                 continue
             if not isinstance(value, Real | np.bool_):
@@ -181,9 +183,10 @@ def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
     return names
 
 
-def _objectives(objectives: Sequence[Objective | str] | int) -> tuple[Objective, ...]:
+def read_objectives(objectives: Sequence[Objective | str] | int) -> tuple[Objective, ...]:
+    """Return objectives given as such, in their short form, or by their number."""
     if isinstance(objectives, int | np.integer):
-        return _objectives([f"objective {m}" for m in range(objectives)])
+        return read_objectives([f"objective {m}" for m in range(objectives)])
     given = _sequence(objectives, "objectives")
     if not all(isinstance(o, Objective | str) for o in given):
         raise InputError("objectives must be names or Objective values")
@@ -231,7 +234,9 @@ def _known_noise(sd: npt.ArrayLike | None, shape: tuple[int, int], objectives: t
         if not objective.family.known_noise:
             column[:] = np.nan
         elif stated is None and sd is None:
-            column[:] = 1.0
+            raise InputError(
+                f"objectives: {objective.name!r} does not say what its rewards are; write {choices_for(objective.name)}"
+            )
         elif stated is None:
             numbers(column, f"sd of objective {objective.name!r}")
         elif not _SD_RANGE[0] <= stated <= _SD_RANGE[1]:

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from inspect import Parameter, signature
 from typing import Any
 
-from mobai.errors import InputError
+from mobai.errors import InputError, did_you_mean
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.d_tracking import DTracking
 from mobai.rules.sampling.frank_wolfe import FrankWolfeSampling
@@ -42,11 +42,14 @@ def sampling_rule(text: str) -> SamplingRule:
         raise InputError(f"rule must be a name such as 'top-two', not {text!r}")
     name, options = parse_spec(text)
     if name not in SAMPLING:
-        raise InputError(f"rule must be one of {', '.join(SAMPLING)}, not {name!r}")
+        raise InputError(f"rule must be one of {', '.join(SAMPLING)}, not {name!r}{did_you_mean(name, SAMPLING)}")
     known = signature(SAMPLING[name]).parameters
     for key in options:
         if key not in known:
-            raise InputError(f"rule {name!r} does not take the option {key}; it takes {', '.join(known) or 'none'}")
+            guess = did_you_mean(key, known)
+            raise InputError(
+                f"rule {name!r} does not take the option {key}; it takes {', '.join(known) or 'none'}{guess}"
+            )
     for key, parameter in known.items():
         if parameter.default is Parameter.empty and key not in options:
             raise InputError(f"rule {name!r} needs the option {key}, as in {name}:{key}=0.1")

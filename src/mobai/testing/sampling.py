@@ -24,7 +24,7 @@ def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
     """
     assert isinstance(rule, SamplingRule), f"{rule!r} needs name, init and choose"
     for shape in ((2, 1), (3, 2), (4, 6)):
-        problem = Problem(*shape)
+        problem = Problem(*shape, 1.0)
         _opens_with_every_arm(rule, problem)
         _repeats_itself(rule, problem, pulls)
         _leaves_its_inputs_alone(rule, problem)

@@ -66,7 +66,7 @@ def glr_statistic(means: npt.ArrayLike, pulls: npt.ArrayLike, sd: npt.ArrayLike 
     if (counts < 0).any():
         raise InputError("pulls must not be negative")
     counts = counts[:, None] if counts.ndim == 1 else counts
-    noise = Problem(table.shape[0], table.shape[1], sd).sd
+    noise = Problem(table.shape[0], table.shape[1], 1.0 if sd is None else sd).sd
     return pair_statistics(table, np.broadcast_to(counts, table.shape), noise)
 
 

@@ -89,7 +89,7 @@ def rivals(best: IntArray, arms: int) -> npt.NDArray[np.bool_]:
 
 
 def floor_mass(eta: float) -> float:
-    """Return total weight that the floors ``eta / (K (1 + eta))`` of Gamma_eta reserve, eta / (1 + eta)."""
+    """Return the total weight of the floors ``eta / (K (1 + eta))`` of Gamma_eta: eta / (1 + eta)."""
     if isinstance(eta, bool) or not isinstance(eta, int | float | np.number) or not 0 <= eta <= _LARGEST_ETA:
         raise InputError(f"eta must be a number from 0 to {_LARGEST_ETA:g}, not {eta!r}")
     return float(eta / (1 + eta))

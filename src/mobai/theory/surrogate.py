@@ -5,7 +5,7 @@ the partial derivatives ``a, b`` at ``w``, and the program reads::
 
     maximise  v   subject to   a_im s_i + b_im s_b >= v  for every pair,   s in Gamma_eta
 
-a matrix game on a simplex with floors, two nonzeros a row. A simplex method in the space of the best arms solves it
+a matrix game on a simplex with floors, two nonzeros per row. A simplex method in the space of the best arms solves it
 (docs/surrogate.md); HiGHS is the reference in the tests, and the fallback should a certificate ever fail.
 """
 
@@ -130,7 +130,7 @@ def surrogate_fallbacks() -> int:
 
 
 def surrogate_proportions(instance: Instance, weights: npt.ArrayLike, eta: float = 0.1) -> Surrogate:
-    """Maximise the pairs' rates, linearised at ``weights``, over Gamma_eta.
+    """Maximise the smallest of the pairs' rates, linearised at ``weights``, over Gamma_eta.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def surrogate_proportions(instance: Instance, weights: npt.ArrayLike, eta: float
         Where to linearise: K nonnegative numbers with sum one. Zeros are allowed; where both arms of a pair have
         weight zero the derivatives are taken at equal, vanishing weights.
     eta
-        How much weight the floors reserve, as in the paper; 0 for none.
+        The floor parameter of Gamma_eta: every proportion is at least ``eta / (K (1 + eta))``; 0 for no floor.
 
     Examples
     --------

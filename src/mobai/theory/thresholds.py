@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mobai.errors import InputError
+from mobai.errors import InputError, did_you_mean
 from mobai.kernels import engine
 from mobai.kernels import evidence as kernels
 from mobai.kernels.evidence import Prices, Scoring
@@ -185,7 +185,7 @@ def threshold(
     )
 
 
-def reached_level(rule: Threshold, evidence: float, arms: int, objectives: int) -> float:
+def reached_log_inv_delta(rule: Threshold, evidence: float, arms: int, objectives: int) -> float:
     """Invert the level: give the log(1/delta) that so much evidence is enough for, 0 if for none."""
     low, high = 0.0, max(evidence, 0.0)
     # Every level is at least log(1/delta).
@@ -210,7 +210,8 @@ def check_families(name: str, problem: Problem) -> None:
 def find_threshold(name: str) -> Threshold:
     """Look a threshold up by its name."""
     if name not in THRESHOLDS:
-        raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}, not {name!r}")
+        guess = did_you_mean(name, THRESHOLDS)
+        raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}, not {name!r}{guess}")
     return THRESHOLDS[name]
 
 

@@ -66,8 +66,8 @@ class CompiledRule:
     def play(self, memory: Any, trial: TrialArrays) -> int:
         """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
 
-        Ends early when the ladder is climbed or a block of rewards is used up. Changes the memory and the arrays of the
-        trial in place.
+        Ends early when every stopping rule has stopped at every delta, or a block of rewards is used up.
+        Changes the memory and the arrays of the trial in place.
         """
         raise NotImplementedError
 

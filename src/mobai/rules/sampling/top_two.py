@@ -30,7 +30,7 @@ class TopTwo(CompiledRule):
     name = "top-two"
 
     def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
-        """Return None: nothing needs remembering."""
+        """Return the memory to start with: an empty tuple, because nothing is remembered."""
         return ()
 
     def play(self, memory: tuple[Any, ...], trial: TrialArrays) -> int:  # noqa: ARG002

@@ -18,7 +18,7 @@ class Uniform(CompiledRule):
     name = "uniform"
 
     def init(self, problem: Problem) -> tuple[Any, ...]:  # noqa: ARG002
-        """Return None: nothing needs remembering."""
+        """Return the memory to start with: an empty tuple, because nothing is remembered."""
         return ()
 
     def play(self, memory: tuple[Any, ...], trial: TrialArrays) -> int:  # noqa: ARG002

@@ -45,7 +45,7 @@ class ArmsMayChange(Monitor, Protocol):
 
     @property
     def surcharges(self) -> FloatArray:
-        """What each arm pays above the level of the start, in nats. Shape (K,)."""
+        """Per arm, the nats by which the level of its pairs exceeds that of two initial arms. Shape (K,)."""
         ...
 
     def reopen(self, objective: int) -> None:

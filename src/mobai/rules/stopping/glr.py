@@ -16,7 +16,7 @@ from mobai.rules.stopping.base import Decision
 from mobai.rules.stopping.records import EvidenceRecords
 from mobai.rules.stopping.roster import Roster
 from mobai.theory.observations import Observations
-from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_level
+from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_log_inv_delta
 
 _LEAST_RESERVE = 1e-100
 
@@ -54,11 +54,13 @@ class GLR:
         if not is_number(self.reserve) or not (self.reserve == 0 or _LEAST_RESERVE <= self.reserve <= 0.5):
             raise InputError(f"reserve must be a number from {_LEAST_RESERVE:g} to 0.5, or 0, not {self.reserve!r}")
         if self.reserve > 0 and not self.fits_intervals:
-            raise InputError("reserve: only the threshold 'mixture', not all at once, has one")
+            raise InputError(
+                f"reserve must be 0, not {self.reserve!r}: only 'mixture', not at once, is proven with one"
+            )
 
     @property
     def name(self) -> str:
-        """The name of the threshold."""
+        """The name in results: the threshold's, followed by ``, all at once`` if ``at_once`` is set."""
         return f"{self.threshold}, all at once" if self.at_once else self.threshold
 
     @property
@@ -90,7 +92,9 @@ class GLR:
 
     def reached(self, problem: Problem, evidence: float) -> float:
         """Return the largest log(1/delta) that some evidence is enough for, 0 if for none."""
-        return reached_level(find_threshold(self.threshold), evidence + math.log1p(-self.reserve), *problem.shape)
+        return reached_log_inv_delta(
+            find_threshold(self.threshold), evidence + math.log1p(-self.reserve), *problem.shape
+        )
 
     def start(self, problem: Problem, log_inv_delta: float | None = None) -> GLRMonitor:
         """Begin to follow an experiment."""
@@ -136,7 +140,7 @@ class RosterMonitor(GLRMonitor):
 
     @property
     def surcharges(self) -> FloatArray:
-        """What each arm pays above the level of the start, in nats. Shape (K,)."""
+        """What each arm pays above the initial level, in nats. Shape (K,)."""
         return self.roster.surcharges
 
     def reopen(self, objective: int) -> None:

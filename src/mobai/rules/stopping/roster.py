@@ -6,7 +6,7 @@ above the level of those, log(M (K - 1) / ((1 - rho) delta)):
 
 - an arm added as the r-th, when j - 1 arms were there before it, costs
   ``log((j - 1) / (K - 1) * (1 - rho) / rho * r^2 pi^2 / 3)`` against each of them;
-- two arms of the start, one of which may have lost its betters by retirement, cost ``log(K (1 - rho) / rho)``;
+- two initial arms, one of which may have lost its betters by retirement, cost ``log(K (1 - rho) / rho)``;
   but nothing if the leader beats every arm of the start, retired ones included.
 
 Derivation: docs/guarantee.md.
@@ -35,12 +35,12 @@ class Roster:
 
     @property
     def added(self) -> IntArray:
-        """How many-th addition each arm was; 0 for the arms of the start."""
+        """How many-th addition each arm was; 0 for the initial arms."""
         return np.maximum(np.arange(len(self.active)) - self.initial + 1, 0)
 
     @cached_property
     def surcharges(self) -> FloatArray:
-        """What each arm pays against arms that were there before it, in nats; 0 for the arms of the start."""
+        """What each arm pays against arms that were there before it, in nats; 0 for the initial arms."""
         if self.reserve == 0:
             return np.zeros(len(self.active))
         before = np.arange(len(self.active))
@@ -51,7 +51,7 @@ class Roster:
 
     @property
     def all_pairs(self) -> float:
-        """What two arms of the start pay when nothing is known about retired ones."""
+        """What two initial arms pay when nothing is known about retired ones."""
         return math.log(self.initial * (1 - self.reserve) / self.reserve) if self.reserve > 0 else math.inf
 
     @cached_property
