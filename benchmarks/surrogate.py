@@ -191,7 +191,7 @@ def highs_model(plan: Plan, weights: FloatArray) -> Any:
 def main() -> None:
     """Print one line a size."""
     before = surrogate_fallbacks()
-    print("surrogate program along MO-BAI trajectories (mean microseconds a program)")
+    print("surrogate program along MO-BAI trajectories (mean microseconds per program)")
     print(
         f"{'(K, M)':12}{'warm':>9}{'compiled':>10}{'cold':>10}{'SciPy':>11}{'highspy':>10}"
         f"{'SciPy/warm':>12}{'/compiled':>11}{'highspy/warm':>14}{'pivots':>8}{'kept':>6}"

@@ -29,6 +29,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "pulls": verdict.pulls,
         "log_inv_delta": verdict.log_inv_delta,
         "certified": verdict.certified,
+        "remarks": verdict.remarks,
         "objectives": objective_rows(verdict),
     }
 
@@ -118,8 +119,8 @@ def status_line(status: Status) -> str:
 
 
 def status_remarks(status: Status) -> list[str]:
-    """Return what else a reader should know: earlier decisions, and means that seem to have drifted."""
-    remarks = [
+    """Return what else a reader should know: doubts, earlier decisions, and means that seem to have drifted."""
+    remarks = status.verdict.remarks + [
         f"earlier, among other arms: {objective} was decided for {arm} at pull {pull:,}"
         for objective, arm, pull in status.past
     ]
@@ -133,9 +134,8 @@ def verdict_html(verdict: Verdict) -> str:
     when = (
         f"stopped at pull {verdict.stopped_at:,}" if verdict.stopped else f"not stopped after {verdict.pulls:,} pulls"
     )
-    proof = "certified" if verdict.certified else "not certified"
-    line = f"{when}, delta = {verdict.delta:.3g}, {proof}; evidence in nats"
-    return to_fragment([verdict_table(verdict), Paragraph(line)])
+    line = f"{when}, delta = {verdict.delta:.3g}{', certified' if verdict.certified else ''}; evidence in nats"
+    return to_fragment([verdict_table(verdict), Paragraph(line), *(Paragraph(one) for one in verdict.remarks)])
 
 
 def status_html(status: Status) -> str:

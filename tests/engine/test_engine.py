@@ -236,7 +236,7 @@ def test_only_the_proven_threshold_lets_arms_change() -> None:
     for bad in (0.7, -0.1, "0.1", math.nan):
         with pytest.raises(InputError, match=r"reserve must be a number from 1e-100 to 0\.5, or 0"):
             GLR(reserve=bad)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="reserve must be 0, not 0.1: only 'mixture'"):
+    with pytest.raises(InputError, match=r"reserve must be 0, not 0\.1: only 'mixture'"):
         GLR("empirical", reserve=0.1)
 
 

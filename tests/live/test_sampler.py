@@ -122,7 +122,7 @@ def test_bad_samplers() -> None:
         ("nothing", "sampler must be written package.module:function"),
         ("no.such.module:x", "cannot be imported: No module named 'no'"),
         ("math:nothing", "cannot be imported: module 'math' has no attribute 'nothing'"),
-        ("math:pi", "sampler: math:pi must name a function of an arm"),
+        ("math:pi", "sampler must name a function of an arm; math:pi is a float"),
     ):
         with pytest.raises(InputError, match=message):
             function_sampler(path)

@@ -68,7 +68,9 @@ def picture(status: Status) -> RenderableType:
         )
         bar = ProgressBar(1.0, min(share, 1.0), width=30)
         arm = Text(row["arm"], style="green" if decision else "yellow")
-        table.add_row(row["objective"], arm, bar, text, f"{row['smallest_delta']:.3g}")
+        table.add_row(
+            row["objective"], arm, bar, text, "-" if row["smallest_delta"] is None else f"{row['smallest_delta']:.3g}"
+        )
     arms = screen.intervals_table(verdict, status.intervals)
     remarks = (Text(remark, style="bold") for remark in views.status_remarks(status))
     return Group(Text(views.status_line(status), style="bold"), table, Text(), arms, *remarks)

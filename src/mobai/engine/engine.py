@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mobai.engine.family_check import FamilyCheck
 from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
@@ -82,6 +83,7 @@ class Engine:
         self._at_start, self._focus, self._only = problem, focus, log_inv_delta
         self._monitor = stopping.start(problem, log_inv_delta)
         self.sampling = SamplingView(problem)
+        self._check = FamilyCheck(problem)
         self._memory = rule.init(problem)
 
     @property
@@ -141,6 +143,7 @@ class Engine:
         arms, first = [one.arm for one in told], [one.first for one in told]
         self.observations.tell_all(arms, rewards, first)
         self.sampling.tell_all(arms, rewards, first)
+        self._check.tell_all(arms, rewards)
         self._look(at)
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:
@@ -150,6 +153,7 @@ class Engine:
             raise InputError("arm: the stopping rule has reserve=0, so no arm can be added; use GLR(reserve=0.1)")
         self.problem = problem
         self.observations = self.observations.with_arms(problem, [*range(problem.shape[0] - 1), -1])
+        self._check.add_arm()
         self._enrol(monitor)
         # What was decided is true of the arms there were.
         for m in range(problem.shape[1]):
@@ -186,7 +190,8 @@ class Engine:
             evidence=frozen(self._monitor.evidence(self.observations)),
             threshold=frozen(np.full(self.problem.shape[1], self.stopping.level(self._at_start, x))),
             pulls=self.told,
-            certified=self.stopping.certified,
+            proven=self.stopping.certified,
+            doubts=self._check.doubts(self.problem, self.observations),
             reaches=partial(self.stopping.reached, self._at_start),
         )
 
@@ -206,7 +211,11 @@ class Engine:
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""
-        views = (("observed", self.observations), ("sampled", self.sampling.observations))
+        views = (
+            ("observed", self.observations),
+            ("sampled", self.sampling.observations),
+            ("check", self._check),
+        )
         arrays = {f"{name}_{key}": array for name, view in views for key, array in view.state().items()}
         memory = {f"memory_{n}": array for n, array in enumerate(self._memory)}
         return {**arrays, **memory}
@@ -216,11 +225,12 @@ class Engine:
     ) -> None:
         """Take over the state of an engine with the same start; ValueError or KeyError if it cannot be."""
         monitor = self._changing_monitor()
-        views = {name: _part_of(state, f"{name}_") for name in ("observed", "sampled")}
+        views = {name: _part_of(state, f"{name}_") for name in ("observed", "sampled", "check")}
         self.problem, self.observations = problem, Observations(problem)
         self.observations.restore(views["observed"])
         self._enrol(monitor)
         self.sampling.observations.restore(views["sampled"])
+        self._check.restore(views["check"])
         for m, decision in enumerate(decisions):
             if decision is not None:
                 monitor.restore(m, decision)

@@ -35,8 +35,10 @@ class Verdict:
         undoing that.
     pulls
         How many pulls have been answered.
-    certified
-        Whether the error probability is proven to be at most delta.
+    proven
+        Whether the stopping rule is proven to keep the error probability at most delta, if the families hold.
+    doubts
+        Per objective: what speaks against its family, and which one to use instead; None where nothing does.
     reaches
         Returns the largest log(1/delta) at which some evidence suffices; 0 if there is none.
     """
@@ -48,13 +50,26 @@ class Verdict:
     evidence: FloatArray
     threshold: FloatArray
     pulls: int
-    certified: bool
+    proven: bool
+    doubts: tuple[str | None, ...]
     reaches: Callable[[float], float] = field(repr=False)
 
     @property
     def delta(self) -> float:
         """The error probability (0.0 where it is too small for a double)."""
         return math.exp(-self.log_inv_delta)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the error probability is at most delta: it is proven, and no family visibly fails to hold."""
+        return self.proven and not any(self.doubts)
+
+    @property
+    def remarks(self) -> list[str]:
+        """Why it is not certified, a line per reason."""
+        doubted = zip(self.problem.objective_names, self.doubts, strict=True)
+        lines = [f"not certified: {name!r}: {doubt}" for name, doubt in doubted if doubt]
+        return lines if self.proven else ["not certified: the stopping rule is not proven", *lines]
 
     @property
     def stopped(self) -> bool:
@@ -96,11 +111,11 @@ class Verdict:
     def __str__(self) -> str:
         """Say it in a few lines."""
         state = f"stopped at pull {self.stopped_at:,}" if self.stopped else f"not stopped after {self.pulls:,} pulls"
-        lines = [f"{state}, log(1/delta) = {self.log_inv_delta:.4g}" + ("" if self.certified else ", not certified")]
+        lines = [f"{state}, log(1/delta) = {self.log_inv_delta:.4g}"]
         for m, name in enumerate(self.problem.objective_names):
             decision = self.decisions[m]
             fact = f"decided at pull {decision.pull:,}" if decision else "leading, not decided"
             lines.append(
                 f"  {name}: {self.answers[m]} ({fact}; {self.evidence[m]:.2f} of {self.threshold[m]:.2f} nats)"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.remarks])

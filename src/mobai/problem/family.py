@@ -45,6 +45,8 @@ class Family:
         Whether its rewards are Gaussian of known noise: what some thresholds are proven for.
     noise_follows_mean
         Whether the mean determines the standard deviation.
+    continuous
+        Whether two rewards are never equal, but for rounding.
     """
 
     word: ClassVar[str] = ""
@@ -52,6 +54,7 @@ class Family:
     known_noise: ClassVar[bool] = False
     exactly_gaussian: ClassVar[bool] = False
     noise_follows_mean: ClassVar[bool] = False
+    continuous: ClassVar[bool] = False
 
     @property
     def scale(self) -> float | None:
@@ -158,6 +161,7 @@ class Gaussian(_Scaled):
 
     word: ClassVar[str] = "gaussian"
     exactly_gaussian: ClassVar[bool] = True
+    continuous: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -179,6 +183,7 @@ class UnknownVariance(Family):
 
     word: ClassVar[str] = "unknown-variance"
     model: ClassVar[str] = "student"
+    continuous: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
