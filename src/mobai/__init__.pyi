@@ -1,5 +1,7 @@
 """The public names, and where each is at home: the one list of them."""
 
+from mobai.analysis.analyse import Analysis as Analysis
+from mobai.analysis.analyse import analyse as analyse
 from mobai.engine import Engine as Engine
 from mobai.engine import Policy as Policy
 from mobai.engine import Session as Session
@@ -18,6 +20,7 @@ from mobai.live.settings import Settings as Settings
 from mobai.live.status import Status as Status
 from mobai.live.storage import delete as delete
 from mobai.live.storage import experiment_names as experiment_names
+from mobai.problem import Arm as Arm
 from mobai.problem import Bernoulli as Bernoulli
 from mobai.problem import Bounded as Bounded
 from mobai.problem import Family as Family

@@ -21,7 +21,7 @@ class StorageError(Exception):
     """A storage that cannot be read or written as it should: full, read-only, damaged, foreign or too new."""
 
 
-def did_you_mean(word: str, accepted: Iterable[str]) -> str:
+def did_you_mean(word: str, accepted: Iterable[str], cutoff: float = 0.5) -> str:
     """Return a question that names the accepted word nearest to a mistyped one, or nothing.
 
     Examples
@@ -31,5 +31,5 @@ def did_you_mean(word: str, accepted: Iterable[str]) -> str:
     """
     from difflib import get_close_matches
 
-    nearest = get_close_matches(word.lower().replace("_", "-"), list(accepted), n=1, cutoff=0.5)
+    nearest = get_close_matches(word.lower().replace("_", "-"), list(accepted), n=1, cutoff=cutoff)
     return f"; did you mean {nearest[0]!r}?" if nearest else ""

@@ -1,4 +1,4 @@
-"""What people are shown: verdicts, status, bounds and summaries as plain data, tables and pieces of HTML.
+"""What people are shown: verdicts, status, analyses, bounds and summaries as plain data, tables and pieces of HTML.
 
 The command line, notebooks and reports share them. It reads the objects it shows and imports none of them.
 """
@@ -6,19 +6,25 @@ The command line, notebooks and reports share them. It reads the objects it show
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mobai.document import Block, Paragraph, Table, to_fragment
 
 if TYPE_CHECKING:
+    from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
     from mobai.lab.summary import Summary
     from mobai.live.status import Status
-    from mobai.problem import Problem
+    from mobai.problem import FloatArray, IntArray, Problem
+    from mobai.theory.forecast import Remaining
     from mobai.theory.intervals import Intervals
     from mobai.theory.lower_bound import LowerBound
 
 _MOST_ARMS = 12  # in a table of arms
+
+
+# Plain data
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -35,13 +41,17 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
-    """Return what a verdict says of each objective, as plain data."""
+    """Return what a verdict says of each objective, as plain data; no arm before the first pull."""
     return [
         {
             "objective": objective.name,
             "direction": objective.direction,
-            "arm": verdict.answers[m],
+            "family": str(objective.family),
+            "eps": float(objective.eps),
+            "arm": verdict.answers[m] if verdict.pulls else None,
+            "decided": verdict.decisions[m] is not None,
             "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
+            "decided_time": time_text(decision.at) if decision else None,
             "evidence": float(verdict.evidence[m]),
             "threshold": float(verdict.threshold[m]),
             # A probability is given only where it is proven.
@@ -62,9 +72,99 @@ def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any
     ]
 
 
+def means_json(problem: Problem, counts: IntArray, means: FloatArray, intervals: Intervals) -> list[dict[str, Any]]:
+    """Return what is known of every arm in every objective, as plain data."""
+    found = intervals_json(problem, intervals)
+    for row, count, mean in zip(found, counts.ravel().tolist(), means.ravel().tolist(), strict=True):
+        row |= {"rewards": count, "mean": finite(mean)}
+    return found
+
+
+def status_json(status: Status) -> dict[str, Any]:
+    """Return a status as plain data: everything it says."""
+    verdict, more = status.verdict, status.forecast
+    objectives = objective_rows(verdict)
+    for m, row in enumerate(objectives):
+        row |= {
+            "reported": int(status.pulls[:, m].sum()),
+            "outstanding": int(status.asked.sum() - status.pulls[:, m].sum()),
+            "forecast": None if more is None else finite(float(more.per_objective[m])),
+        }
+    arms = [
+        {
+            "arm": arm,
+            "active": bool(status.active[i]),
+            "asked": int(status.asked[i]),
+            "answered": int(status.answered[i]),
+            "forecast": None if more is None else finite(float(more.per_arm[i])),
+        }
+        for i, arm in enumerate(verdict.problem.arms)
+    ]
+    return {
+        "name": status.name,
+        "state": status.state,
+        "rule": status.rule,
+        "delta": verdict.delta,
+        "certified": verdict.certified,
+        "remarks": status_remarks(status),
+        "pulls": verdict.pulls,
+        "pending": status.pending,
+        "dropped": status.dropped,
+        "expired": status.expired,
+        "events": status.events,
+        "created_at": time_text(status.created_at),
+        "closed_at": time_text(status.closed_at),
+        "objectives": objectives,
+        "arms": arms,
+        "means": means_json(verdict.problem, status.pulls, status.means, status.intervals),
+    }
+
+
+def status_rows(status: Status) -> list[dict[str, Any]]:
+    """Return a status as flat rows, one per arm and objective, for CSV."""
+    facts = status_json(status)
+    about = {key: facts[key] for key in ("name", "state", "rule", "delta", "pulls", "pending", "dropped", "expired")}
+    objectives = {row["objective"]: row for row in facts["objectives"]}
+    arms = {row["arm"]: row for row in facts["arms"]}
+    return [
+        {
+            **about,
+            **{f"leader_{key}" if key == "arm" else key: value for key, value in objectives[row["objective"]].items()},
+            "active": arms[row["arm"]]["active"],
+            "asked": arms[row["arm"]]["asked"],
+            **row,
+        }
+        for row in facts["means"]
+    ]
+
+
+def analysis_json(analysis: Analysis) -> dict[str, Any]:
+    """Return an analysis as plain data."""
+    problem, more = analysis.verdict.problem, analysis.forecast
+    means = means_json(problem, analysis.counts, analysis.means, analysis.intervals)
+    for row, missing in zip(means, analysis.missing.ravel().tolist(), strict=True):
+        row["missing"] = missing
+    forecast = None
+    if more is not None:
+        forecast = {
+            "samples": finite(more.samples),
+            "per_arm": {arm: finite(float(n)) for arm, n in zip(problem.arms, more.per_arm, strict=True)},
+        }
+    verdict = verdict_json(analysis.verdict)
+    return {**verdict, "means": means, "forecast": forecast, "assumption": analysis.assumption}
+
+
 def finite(value: float) -> float | None:
     """Return the number, or None if JSON has no word for it."""
     return value if math.isfinite(value) else None
+
+
+def time_text(at: float | None) -> str | None:
+    """Return a Unix time in ISO 8601, to the millisecond; None for none."""
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+# Sentences
 
 
 def certification(threshold: str, certified: bool) -> str:
@@ -74,30 +174,30 @@ def certification(threshold: str, certified: bool) -> str:
     return f"threshold {threshold}: not certified, its error probability can exceed delta"
 
 
-def verdict_table(verdict: Verdict) -> Table:
-    """Return a row per objective: the answer, when it was decided, and the evidence."""
-    rows = []
-    for m, objective in enumerate(verdict.problem.objectives):
-        decision = verdict.decisions[m]
-        rows.append(
-            [
-                objective.name + (" (less is better)" if objective.direction == "min" else ""),
-                verdict.answers[m],
-                f"{decision.pull:,}" if decision else "not yet",
-                f"{verdict.evidence[m]:.2f}",
-                f"{verdict.threshold[m]:.2f}",
-            ]
-        )
-    return Table(["objective", "best arm", "decided at pull", "evidence", "needed"], rows, left=2)
+def answer_text(verdict: Verdict, m: int) -> str:
+    """Return the arm decided on, the one that leads, or nothing before the first pull."""
+    if verdict.decisions[m] is not None:
+        return verdict.answers[m]
+    return f"{verdict.answers[m]} leads" if verdict.pulls else "-"
 
 
-def intervals_table(problem: Problem, intervals: Intervals) -> Table:
-    """Return a row per arm, for the first arms: where its means lie."""
-    rows = [
-        [arm, *(f"{low:.4g} to {high:.4g}" for low, high in zip(intervals.lower[i], intervals.upper[i], strict=True))]
-        for i, arm in enumerate(problem.arms[:_MOST_ARMS])
-    ]
-    return Table(["arm", *problem.objective_names], rows)
+def samples_text(samples: float) -> str:
+    """Return a forecast in words, to two digits."""
+    if not math.isfinite(samples):
+        return "no forecast: tied so far"
+    rounded = float(f"{max(samples, 1.0):.2g}")
+    return f"about {rounded:,.0f} more samples"
+
+
+def missing_text(verdict: Verdict, forecast: Remaining | None, m: int) -> str:
+    """Return what an objective still lacks, in plain words."""
+    decision = verdict.decisions[m]
+    if decision is not None:
+        when = "" if decision.at is None else f", {datetime.fromtimestamp(decision.at, UTC):%d %b %Y %H:%M} UTC"
+        return f"decided at pull {decision.pull:,}{when}"
+    if forecast is None:
+        return "too early for a forecast"
+    return samples_text(float(forecast.per_objective[m]))
 
 
 def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
@@ -112,21 +212,154 @@ def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
 def status_line(status: Status) -> str:
     """Return one line: where an experiment stands."""
     verdict = status.verdict
-    state = "closed" if status.closed_at else "decided" if verdict.stopped else "running"
     lost = status.dropped + status.expired
     counts = f"{verdict.pulls:,} pulls, {status.pending:,} pending, {lost:,} dropped or expired"
-    return f"{status.name}: {state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
+    return f"{status.name}: {status.state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
 
 
 def status_remarks(status: Status) -> list[str]:
-    """Return what else a reader should know: doubts, earlier decisions, and means that seem to have drifted."""
-    remarks = status.verdict.remarks + [
+    """Return what else a reader should know: doubts, what is outstanding, earlier decisions, means that drifted."""
+    asked, names = int(status.asked.sum()), status.verdict.problem.objective_names
+    remarks = status.verdict.remarks
+    for name, reported in zip(names, status.pulls.sum(axis=0).tolist(), strict=True):
+        if status.verdict.pulls and reported < asked - status.pending:
+            remarks.append(f"{name}: {reported:,} of {asked:,} reported")
+    remarks += [
         f"earlier, among other arms: {objective} was decided for {arm} at pull {pull:,}"
         for objective, arm, pull in status.past
     ]
     if status.intervals.contradicted.any():
         remarks.append("the current data contradict an earlier decision: have the means drifted?")
     return remarks
+
+
+# Tables
+
+
+def verdict_table(verdict: Verdict) -> Table:
+    """Return a row per objective: the answer, when it was decided, and the evidence."""
+    rows = []
+    for m, objective in enumerate(verdict.problem.objectives):
+        decision = verdict.decisions[m]
+        rows.append(
+            [
+                objective.name + (" (less is better)" if objective.direction == "min" else ""),
+                answer_text(verdict, m),
+                f"{decision.pull:,}" if decision else "not yet",
+                f"{verdict.evidence[m]:.2f}",
+                f"{verdict.threshold[m]:.2f}",
+            ]
+        )
+    return Table(["objective", "best arm", "decided at pull", "evidence", "needed"], rows, left=2)
+
+
+def progress_table(verdict: Verdict, forecast: Remaining | None) -> Table:
+    """Return a row per objective: the answer, what is missing in plain words, and the evidence in nats."""
+    rows = []
+    for m, objective in enumerate(verdict.problem.objectives):
+        rows.append(
+            [
+                objective.name + (" (less is better)" if objective.direction == "min" else ""),
+                answer_text(verdict, m),
+                missing_text(verdict, forecast, m),
+                f"{verdict.evidence[m]:.2f} of {verdict.threshold[m]:.2f} nats",
+            ]
+        )
+    return Table(["objective", "best arm", "what is missing (forecast)", "evidence"], rows, left=3)
+
+
+def intervals_table(problem: Problem, intervals: Intervals) -> Table:
+    """Return a row per arm, for the first arms: where its means lie."""
+    rows = [
+        [arm, *(f"{low:.4g} to {high:.4g}" for low, high in zip(intervals.lower[i], intervals.upper[i], strict=True))]
+        for i, arm in enumerate(problem.arms[:_MOST_ARMS])
+    ]
+    return Table(["arm", *problem.objective_names], rows)
+
+
+def means_table(problem: Problem, counts: IntArray, means: FloatArray, intervals: Intervals) -> Table:
+    """Return a row per arm, for the first arms: mean, interval and number of rewards in each objective."""
+    rows = []
+    for i, arm in enumerate(problem.arms[:_MOST_ARMS]):
+        cells = [arm]
+        for m in range(problem.shape[1]):
+            lies = f"{intervals.lower[i, m]:.4g} to {intervals.upper[i, m]:.4g}"
+            cells.append(f"{means[i, m]:.4g} ({lies}), n = {counts[i, m]:,}" if counts[i, m] else "-")
+        rows.append(cells)
+    return Table(["arm", *(f"{name}: mean (interval)" for name in problem.objective_names)], rows)
+
+
+def missing_table(analysis: Analysis) -> Table:
+    """Return a row per arm: its rewards and what is missing, per objective, and where more samples should go."""
+    problem, more = analysis.verdict.problem, analysis.forecast
+    header = ["arm"]
+    for name in problem.objective_names:
+        header += [f"{name}: rewards", "missing"]
+    rows = []
+    for i, arm in enumerate(problem.arms[:_MOST_ARMS]):
+        cells = [arm]
+        for m in range(problem.shape[1]):
+            cells += [f"{analysis.counts[i, m]:,}", f"{analysis.missing[i, m]:,}"]
+        rows.append([*cells, "-" if more is None or more.per_arm[i] == math.inf else f"{more.per_arm[i]:,.0f}"])
+    return Table([*header, "more, as it looks now"], rows)
+
+
+# Text and HTML
+
+
+def to_text(table: Table) -> str:
+    """Return a table as lines of text."""
+    cells = [list(table.header), *(list(row) for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = (
+        "  ".join(
+            c.ljust(w) if n < table.left else c.rjust(w) for n, (c, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def status_text(status: Status) -> str:
+    """Return a status as lines of text."""
+    return "\n".join(_lines(status_blocks(status)))
+
+
+def analysis_text(analysis: Analysis) -> str:
+    """Return an analysis as lines of text."""
+    return "\n".join(_lines(analysis_blocks(analysis)))
+
+
+def _lines(blocks: list[Block]) -> list[str]:
+    return [to_text(block) if isinstance(block, Table) else getattr(block, "text", "") for block in blocks]
+
+
+def status_blocks(status: Status) -> list[Block]:
+    """Return a status as paragraphs and tables."""
+    verdict = status.verdict
+    return [
+        Paragraph(status_line(status)),
+        progress_table(verdict, status.forecast),
+        means_table(verdict.problem, status.pulls, status.means, status.intervals),
+        Paragraph(intervals_caption(verdict, status.intervals)),
+        *(Paragraph(remark) for remark in status_remarks(status)),
+    ]
+
+
+def analysis_blocks(analysis: Analysis) -> list[Block]:
+    """Return an analysis as paragraphs and tables."""
+    verdict, more = analysis.verdict, analysis.forecast
+    forecast = "" if more is None or verdict.stopped else f"; {samples_text(more.samples)} in all, as it looks now"
+    proof = ", certified" if verdict.certified else ""
+    return [
+        Paragraph(f"{verdict.pulls:,} rows, delta = {verdict.delta:g}{proof}{forecast}"),
+        progress_table(verdict, more),
+        means_table(verdict.problem, analysis.counts, analysis.means, analysis.intervals),
+        missing_table(analysis),
+        Paragraph(intervals_caption(verdict, analysis.intervals)),
+        Paragraph(analysis.assumption),
+        *(Paragraph(remark) for remark in verdict.remarks),
+    ]
 
 
 def verdict_html(verdict: Verdict) -> str:
@@ -140,15 +373,12 @@ def verdict_html(verdict: Verdict) -> str:
 
 def status_html(status: Status) -> str:
     """Return a status as a piece of HTML."""
-    verdict = status.verdict
-    blocks: list[Block] = [
-        Paragraph(status_line(status)),
-        verdict_table(verdict),
-        intervals_table(verdict.problem, status.intervals),
-        Paragraph(intervals_caption(verdict, status.intervals)),
-        *(Paragraph(remark) for remark in status_remarks(status)),
-    ]
-    return to_fragment(blocks)
+    return to_fragment(status_blocks(status))
+
+
+def analysis_html(analysis: Analysis) -> str:
+    """Return an analysis as a piece of HTML."""
+    return to_fragment(analysis_blocks(analysis))
 
 
 def bound_html(bound: LowerBound) -> str:

@@ -50,8 +50,8 @@ def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str,
     run(capsys, "tell", "ads", "--file", str(table))
     assert "dropped 4" in run(capsys, "tell", "ads", "4", "--drop")
     status = json.loads(run(capsys, "status", "ads", "--format", "json"))
-    assert [row["objective"] for row in status] == ["click", "latency"]
-    assert status[0]["decided_at"] is None
+    assert [row["objective"] for row in status["objectives"]] == ["click", "latency"]
+    assert status["objectives"][0]["decided_at"] is None
     picture = run(capsys, "status", "ads")
     assert "ads: running, 3 pulls, 0 pending, 1 dropped or expired" in picture
     listed = run(capsys, "experiments", "--format", "csv").splitlines()
@@ -67,7 +67,7 @@ def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str,
     ("words", "message"),
     [
         (("ask", "no"), "name: there is no experiment 'no'; there are 'ads'"),
-        (("tell", "ads"), "give either ID METRIC=VALUE... or --file"),
+        (("tell", "ads"), "give either ID METRIC=VALUE..., --arm ARM"),
         (("tell", "ads", "1", "click=1", "--drop"), "--drop takes one ID and no metrics"),
         (("tell", "ads", "one", "click=1"), "id must be a whole number, not 'one'"),
         (("tell", "ads", "1"), "at least one METRIC=VALUE is needed"),
@@ -97,10 +97,10 @@ def test_bad_words(capsys: pytest.CaptureFixture[str], storage: str, words: tupl
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"id": 1}\n5\n', "file: report 2 has no id"),
-        (b"id,click\n1,\xff\n", "file: is neither CSV nor JSON lines in UTF-8"),
+        (b'{"id": 1}\n5\n', "row 2 is not a JSON object"),
+        (b"id,click\n1,\xff\n", "is not a text file in UTF-8"),
         (b'{"id": 1, "click": 1' + b"0" * 500 + b"}", "click must be a number"),
-        (b'{"id": 1, "click": ' + b"[" * 100_000, "file: is neither CSV nor JSON lines"),
+        (b'{"id": 1, "click": ' + b"[" * 100_000, "is neither CSV nor JSON lines"),
         (b"id,click\n1,\n", "metrics must hold at least one number"),
     ],
 )

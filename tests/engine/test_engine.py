@@ -53,7 +53,7 @@ def assert_up_to_date(engine: Engine) -> None:
 def test_what_is_kept_up_to_date_is_what_follows_from_the_rewards(seed: int) -> None:
     """Any order of asks, answers, losses, batches, arms that come and go."""
     rng = np.random.default_rng(seed)
-    engine = Engine(problem(), TopTwo(), GLR(reserve=0.1), focus=LEVEL, log_inv_delta=LEVEL)
+    engine = Engine(problem(), TopTwo(), GLR(reserve=0.1), focus_log_inv_delta=LEVEL, log_inv_delta=LEVEL)
     pending: list[int] = []
     for _ in range(60):
         action = rng.integers(12)
@@ -140,8 +140,8 @@ def test_prices_by_their_definition(adds: int, retires: list[int]) -> None:
 def test_one_delta_or_many_decide_alike() -> None:
     """An engine that keeps only what one delta needs decides as one that can answer any."""
     for x in (0.5, 3.0, 8.0):
-        many = Engine(problem(), TopTwo(), GLR(), focus=x)
-        one = Engine(problem(), TopTwo(), GLR(), focus=x, log_inv_delta=x)
+        many = Engine(problem(), TopTwo(), GLR(), focus_log_inv_delta=x)
+        one = Engine(problem(), TopTwo(), GLR(), focus_log_inv_delta=x, log_inv_delta=x)
         coins = [np.random.default_rng(1) for _ in range(2)]
         world = np.random.default_rng(2)
         for step in range(300):
@@ -308,7 +308,7 @@ def test_a_rule_that_does_not_return_a_pair(answer: Any) -> None:
 def test_a_delta_that_cannot_be_answered_is_refused_at_the_start() -> None:
     own = Elimination(0.1)
     with pytest.raises(InputError, match="can answer no other"):
-        Engine(Problem(2, 1, 1.0), Uniform(), own, focus=5.0)
+        Engine(Problem(2, 1, 1.0), Uniform(), own, focus_log_inv_delta=5.0)
     with pytest.raises(InputError, match="is proven for Gaussian rewards of known sd only"):
         Engine(Problem(2, ["x:bernoulli"]), Uniform(), own)
     with pytest.raises(InputError, match=r"log_inv_delta must be a positive finite number, at most 1e\+100"):

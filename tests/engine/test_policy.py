@@ -126,7 +126,7 @@ def test_delays_and_losses_never_miscount(seed: int) -> None:
 @pytest.mark.parametrize(
     ("arm", "rewards", "message"),
     [
-        (3, [1, 2, 3], "arm must be an integer from 0 to 2"),
+        (3, [1, 2, 3], "arm must be a name or an integer from 0 to 2"),
         (0, [1, 2], r"rewards must be 3 numbers, one per objective, not of shape \(2,\)"),
         (0, [1, 2, np.inf], "rewards: 'objective 2' must be finite"),
         (0, [1, 2, "much"], "rewards must be numbers"),
@@ -266,6 +266,19 @@ def test_thresholds_proven_for_gaussians_refuse_others(name: str) -> None:
         session.verdict(0.1)
 
 
-def test_focus_is_a_level() -> None:
-    with pytest.raises(InputError, match="log_inv_delta must be a positive"):
+def test_focus_is_a_delta() -> None:
+    with pytest.raises(InputError, match="delta must be a number between 0 and 1"):
         Policy().start(WORLD.problem, focus=-1.0)
+
+
+def test_a_session_speaks_names() -> None:
+    session = Policy(Uniform()).start(Problem(["A", "B"], ["click:bernoulli"]))
+    arm = session.ask()
+    assert (arm.name, int(arm)) == ("A", 0)
+    session.tell("A", {"click": 1})
+    session.tell(session.ask(), [0])
+    session.record("B", {"click": 1})
+    assert session.observations.pulls.tolist() == [[1], [2]]
+    assert str(session) == "session: 2 arms, 1 objectives, 3 pulls, 0 pending"
+    with pytest.raises(InputError, match="arm must be one of A, B, not 'C'"):
+        session.tell("C", [1])

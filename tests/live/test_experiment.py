@@ -99,7 +99,7 @@ def test_several_openings_see_each_other(make_journal: Callable[[], Journal]) ->
 def test_bad_calls() -> None:
     test = new()
     for n in (0, -1, 1.5, True, "2"):
-        with pytest.raises(InputError, match="n must be a whole number, 1 or more"):
+        with pytest.raises(InputError, match="n must be a whole number from 1 to 10,000"):
             test.ask(n)  # type: ignore[arg-type]
     (one,) = test.ask()
     with pytest.raises(InputError, match="metrics must be a mapping"):

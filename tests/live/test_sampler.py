@@ -33,7 +33,7 @@ def test_a_function_until_decided() -> None:
 
 
 def test_failures_are_tried_again_and_counted() -> None:
-    calls = iter([None, {"time": 1.0}, {"wrong": 2}, {"time": "fast"}, {}, {"time": 2.0}, {"time": 2.5}])
+    calls = iter([None, {"time": 1.0}, None, 7, {}, {"time": 2.0}, {"time": 2.5}])
     seen: list[str | None] = []
 
     def sampler(arm: str) -> Any:
@@ -47,7 +47,46 @@ def test_failures_are_tried_again_and_counted() -> None:
     assert seen[0] is not None
     assert "expected an object of metrics, not None" in seen[0]
     assert seen[1] is not None
-    assert "must be a number, not 'fast'" in seen[1]
+    assert "expected an object of metrics, not 7" in seen[1]
+
+
+def test_a_value_that_is_refused_ends_the_run() -> None:
+    test = new()
+    with pytest.raises(SamplerError, match=r"fast: rewards: 'time' must be a number, not 'quick'"):
+        run_sampler(test, lambda _: {"time": "quick"})  # type: ignore[dict-item]
+    assert (test.status().pending, test.status().dropped, test.status().pulls.sum()) == (0, 1, 0)
+
+
+def test_refused_values_are_lost_pulls_if_so_wished() -> None:
+    """They are measured once, not again until something else comes out."""
+    test = Experiment.create(MemoryJournal(), "x", ["fast", "slow"], ["click:bernoulli"])
+    calls = iter([0, 1, 2, 0, 1, 1])
+    outcome = run_sampler(test, lambda _: {"click": next(calls)}, max_pulls=5, retries=3, on_refused="drop")
+    assert (outcome.refused, outcome.dropped, outcome.failures, outcome.verdict.pulls) == (1, 1, 0, 5)
+
+
+@pytest.mark.parametrize("jobs", [2, 4])
+def test_several_at_once(jobs: int) -> None:
+    import threading
+    import time
+
+    lock, now, most = threading.Lock(), 0, 0
+
+    def sampler(arm: str) -> dict[str, float]:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.002)
+        with lock:
+            now -= 1
+        return {"time": random.gauss(1 if arm == "fast" else 3, 1)}
+
+    test = new()
+    outcome = run_sampler(test, sampler, jobs=jobs, max_pulls=60)
+    assert outcome.verdict.pulls <= 60
+    assert 1 < most <= jobs
+    assert test.status().pending == 0
 
 
 def test_a_broken_sampler_ends_the_run() -> None:
@@ -119,7 +158,7 @@ def test_bad_samplers() -> None:
         with pytest.raises(InputError, match=message):
             command_sampler(text)
     for path, message in (
-        ("nothing", "sampler must be written package.module:function"),
+        ("nothing", "sampler must be written package.module:name"),
         ("no.such.module:x", "cannot be imported: No module named 'no'"),
         ("math:nothing", "cannot be imported: module 'math' has no attribute 'nothing'"),
         ("math:pi", "sampler must name a function of an arm; math:pi is a float"),

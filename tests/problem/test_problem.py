@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,17 @@ def test_bad_input(arguments: tuple[Any, ...], message: str) -> None:
         Problem(*arguments)
 
 
-@pytest.mark.parametrize("arm", [-1, 2, True, 1.0, "a"])
+@pytest.mark.parametrize("arm", [-1, 2, True, 1.0])
 def test_bad_arm(arm: Any) -> None:
-    with pytest.raises(InputError, match="arm must be an integer from 0 to 1"):
+    with pytest.raises(InputError, match="arm must be a name or an integer from 0 to 1"):
         Problem(2, 1, 1.0).arm_index(arm)
+
+
+def test_an_arm_is_an_index_and_a_name() -> None:
+    problem = Problem(["A", "B"], 1, 1.0)
+    arm = problem.arm("B")
+    assert (arm, arm.name, str(arm), f"{arm}", repr(arm)) == (1, "B", "B", "B", "Arm(1, 'B')")
+    assert problem.arm_index(arm) == problem.arm_index("B") == 1
+    assert pickle.loads(pickle.dumps(arm)).name == "B"
+    with pytest.raises(InputError, match="arm must be one of A, B, not 'C'"):
+        problem.arm("C")

@@ -35,7 +35,7 @@ from mobai.theory.highs import derivatives
 
 def drive(session: Session, pulls: int, seed: int = 5) -> list[int]:
     world = Environment(FOUR_ARMS, seed)
-    arms = []
+    arms: list[int] = []
     for _ in range(pulls):
         arms.append(session.ask())
         session.tell(arms[-1], world.pull(arms[-1]))

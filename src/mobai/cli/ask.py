@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import click
 
-from mobai.cli import formats, options
+from mobai.cli import formats, options, screen
 from mobai.cli.loading import load_experiment
 
 
 @click.command("ask")
 @options.name_argument()
-@click.option("-n", type=click.IntRange(min=1), default=1, show_default=True, help="How many assignments.")
+@click.option("-n", type=click.IntRange(1, 10_000), default=1, show_default=True, help="How many assignments.")
+@click.option(
+    "--if-decided",
+    default="go-on",
+    show_default=True,
+    metavar="stop|winner=OBJECTIVE|go-on",
+    help="What to do once everything is decided: nothing (exit code 3), hand out the winner, or go on sampling.",
+)
 @options.storage_option()
 @formats.format_option()
-def command(name: str, n: int, storage: str, form: str) -> None:
+def command(name: str, n: int, if_decided: str, storage: str, form: str) -> None:
     """Hand out the next assignments of the experiment NAME."""
-    assignments = load_experiment(storage, name).ask(n)
+    experiment = load_experiment(storage, name)
+    assignments = experiment.ask(n, if_decided=if_decided)
+    if experiment.verdict().stopped:
+        screen.err.print(f"mobai: everything is decided; mobai status {name} says what", soft_wrap=True)
+    if not assignments:
+        raise click.exceptions.Exit(3)
     formats.emit([assignment._asdict() for assignment in assignments], form, ("id", "arm"))

@@ -6,13 +6,15 @@ from typing import Any
 
 import click
 
-from mobai.cli import options, screen
-from mobai.live.experiment import Experiment
+from mobai.analysis.logs import ASSUMPTION, read_log
+from mobai.cli import loading, options, screen
+from mobai.errors import InputError
+from mobai.kernels import interpret
 
 
 @click.command("create")
 @options.name_argument()
-@options.arms_option()
+@options.arms_option(required=False)
 @options.objectives_option()
 @options.delta_option()
 @options.rule_option()
@@ -26,9 +28,33 @@ from mobai.live.experiment import Experiment
 @click.option("--reserve", type=float, default=0.1, show_default=True, help="Share of delta for changes of arms.")
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
 @options.storage_option()
+@click.option("--from", "log", metavar="FILE", help="Take the rows of a log over as its first answers.")
+@click.option("--arm-column", default="arm", show_default=True, help="The column of the log that names the arm.")
 def command(
-    name: str, arms: tuple[str, ...], objectives: tuple[str, ...], storage: str, no_focus: bool, **choices: Any
+    name: str,
+    arms: tuple[str, ...],
+    objectives: tuple[str, ...],
+    storage: str,
+    log: str | None,
+    arm_column: str,
+    no_focus: bool,
+    **choices: Any,
 ) -> None:
     """Begin the experiment NAME."""
-    Experiment.create(storage, name, arms, objectives, focus=not no_focus, **choices)
-    screen.say(f"created {name}: {len(arms)} arms, {len(objectives)} objectives, delta = {choices['delta']:g}")
+    found = None if log is None else read_log(log, objectives, arm=arm_column, arms=arms or None)
+    if found is None and not arms:
+        raise InputError("--arm is needed, once for each, or --from")
+    if found is None or len(found.arms) <= loading.MOST_REPORTS:
+        interpret()
+    # Only now: importing it imports the kernels, one way or the other.
+    from mobai.live.experiment import Experiment
+
+    known = arms if found is None else found.problem.arms
+    experiment = Experiment.create(storage, name, known, objectives, focus=not no_focus, **choices)
+    if found is not None:
+        experiment.record_all(found.rows())
+    screen.say(f"created {name}: {len(known)} arms, {len(objectives)} objectives, delta = {choices['delta']:g}")
+    options.say_objectives(experiment.problem)
+    if found is not None:
+        screen.say(f"took over {len(found.arms):,} rows of {log}; {experiment.verdict()}")
+        screen.say(ASSUMPTION)

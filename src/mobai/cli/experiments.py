@@ -21,7 +21,6 @@ def command(storage: str, form: str) -> None:
     for name in journal.names():
         status = load_experiment(journal, name).status()
         decided = sum(decision is not None for decision in status.verdict.decisions)
-        state = "closed" if status.closed_at else "decided" if status.verdict.stopped else "running"
         objectives = len(status.verdict.decisions)
         rows.append(
             {
@@ -31,7 +30,7 @@ def command(storage: str, form: str) -> None:
                 "pulls": status.verdict.pulls,
                 "pending": status.pending,
                 "decided": f"{decided} of {objectives}",
-                "state": state,
+                "state": status.state,
             }
         )
     formats.emit(rows, form, _COLUMNS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 
+from mobai import views
 from mobai.cli import formats, options
 from mobai.cli.loading import load_experiment
+from mobai.live.journal import Event
 
 
 @click.command("export")
@@ -19,8 +22,15 @@ def command(name: str, events: bool, storage: str, form: str) -> None:
     """Print the assignments of the experiment NAME with what was told of them."""
     experiment = load_experiment(storage, name)
     if events:
-        rows: list[dict[str, Any]] = [event._asdict() for event in experiment.history()]
+        rows: list[dict[str, Any]] = [
+            {**event._asdict(), "at": views.time_text(event.at), "body": event.body if form == "json" else _json(event)}
+            for event in experiment.history()
+        ]
         formats.emit(rows, form, ("seq", "kind", "at", "body"))
         return
     columns = ("id", "arm", "status", "asked_at", *experiment.problem.objective_names)
     formats.emit(experiment.records(), form, columns)
+
+
+def _json(event: Event) -> str:
+    return json.dumps(event.body)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 # Loading compiled kernels takes about a second, compiling them ten. As plain Python, a choice of the other rules takes
 # milliseconds at (K, M) = (20, 10), and a report half of one.
 _SLOW_IN_PYTHON = ("frank-wolfe", "d-tracking")
-_MOST_REPORTS = 2000
+MOST_REPORTS = 2000
 
 
 def load_experiment(storage: str | Journal, name: str, *, reports: int = 0) -> Experiment:
     """Load an experiment to report on this many assignments, or for something else that is soon over."""
     journal = open_journal(storage)
     rules = [str(first.body) for first in journal.read(journal.find(name), most=1)]
-    if reports <= _MOST_REPORTS and not any(slow in rule for rule in rules for slow in _SLOW_IN_PYTHON):
+    if reports <= MOST_REPORTS and not any(slow in rule for rule in rules for slow in _SLOW_IN_PYTHON):
         interpret()
     # Only now: importing it imports the kernels, one way or the other.
     with nullcontext() if interpreted() else screen.working("loading"):

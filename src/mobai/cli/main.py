@@ -19,10 +19,16 @@ _COMMANDS = {
     "demo": "Find the best advert for every metric, live.",
     "plan": "How many samples will it take, and where should they go?",
     "run": "Measure with a command or a function until it is decided.",
+    "analyse": "What do observations that are already there prove?",
     "create": "Begin a live experiment.",
     "ask": "Which arm is next?",
     "tell": "Report what was measured.",
+    "drop": "Say that assignments will not be answered.",
     "status": "Where does an experiment stand?",
+    "add-arm": "Let one more arm take part.",
+    "retire-arm": "Stop asking for an arm.",
+    "close": "End an experiment.",
+    "delete": "Remove an experiment with everything it recorded.",
     "experiments": "List the experiments of a storage.",
     "export": "Print everything an experiment has recorded.",
     "simulate": "Simulate rules on an instance: one run, or many trials.",
@@ -32,7 +38,7 @@ _COMMANDS = {
     "warm": "Compile all kernels ahead of time, for images and CI.",
 }
 # Over before compiling would pay off: their kernels run as plain Python, and numba is not even imported.
-_INTERPRETED = ("demo", "create")
+_INTERPRETED = ("demo",)
 
 
 class _LateCommands(click.Group):
@@ -48,7 +54,7 @@ class _LateCommands(click.Group):
             return None
         if cmd_name in _INTERPRETED:
             interpret()
-        module = importlib.import_module(f"mobai.cli.{cmd_name}")
+        module = importlib.import_module(f"mobai.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 
@@ -83,17 +89,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = _warn
     try:
         status = group.main(args=words, prog_name="mobai", standalone_mode=False)
+        sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has seen enough; what is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has seen enough.
+        _forget_output()
         sys.exit(0)
     except Exception as error:
         if "--debug" in words:
             raise
         line, code = _explain(error)
+        if isinstance(error, OSError | UnicodeEncodeError):
+            _forget_output()
         click.echo(f"mobai: {line}", err=True)
         sys.exit(code)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _forget_output() -> None:
+    """Send what is still buffered nowhere: it must not raise again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -112,4 +126,9 @@ def _explain(error: Exception) -> tuple[str, int]:
         return str(error), 2
     if isinstance(error, ConvergenceError | StorageError):
         return str(error), 1
+    if isinstance(error, UnicodeEncodeError):
+        shown = error.object[error.start : error.end].encode("ascii", "backslashreplace").decode()
+        return f"output: the encoding {error.encoding} cannot show {shown}; set PYTHONIOENCODING=utf-8", 1
+    if isinstance(error, OSError):
+        return f"{error.filename or 'output'}: {error.strerror or error}", 1
     return f"unexpected {type(error).__name__}: {error} (run again with --debug and report it)", 1

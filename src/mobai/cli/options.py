@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from mobai.cli import screen
+
+if TYPE_CHECKING:
+    from mobai.problem import Objective, Problem
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -68,8 +73,35 @@ def objectives_option(required: bool = True) -> Decorator:
     )
 
 
+def arm_argument() -> Decorator:
+    """Take the name of an arm."""
+    return click.argument("arm", metavar="ARM")
+
+
+def say_objectives(problem: Problem) -> None:
+    """Print what was understood, a line per objective."""
+    for objective in problem.objectives:
+        eps = f", differences up to {objective.eps:g} do not matter" if objective.eps else ""
+        goal = "less is better" if objective.direction == "min" else "more is better"
+        screen.say(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}")
+
+
+def _rewards_of(problem: Problem, objective: Objective) -> str:
+    """Say in words what the rewards of an objective are."""
+    if not objective.family.known_noise:
+        words = {"unknown-variance": "nearly Gaussian, variance unknown"}
+        return f"rewards are {words.get(objective.family.word, objective.family.accepted)} ({objective.family.word})"
+    sd = problem.sd[:, problem.objectives.index(objective)]
+    shown = f"{sd[0]:g}" if (sd == sd[0]).all() else "as stated"
+    return f"rewards are {objective.family.word}, standard deviation {shown}"
+
+
 def rule_option() -> Decorator:
     """Take a sampling rule."""
     return click.option(
-        "--rule", default="top-two", show_default=True, metavar="RULE", help="How to choose arms, as in mo-bai:eta=0.5."
+        "--rule",
+        default="top-two",
+        show_default=True,
+        metavar="RULE",
+        help="How to choose arms, as in mo-bai:eta=0.5, or package.module:Class.",
     )

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mobai.cli import screen
-from mobai.lab import simulate as lab
+
+if TYPE_CHECKING:
+    # Importing it imports the kernels; whether compiled, the command decides.
+    from mobai.lab import simulate as lab
+
+
+class Log:
+    """Prints a line on stderr now and then: at first after ten seconds, then ever more rarely."""
+
+    def __init__(self, seconds: float = 10.0) -> None:
+        self._start = self._last = time.monotonic()
+        self._seconds = seconds
+
+    def __call__(self, text: str) -> None:
+        """Print the line, if it is time for one."""
+        now = time.monotonic()
+        if now - self._last >= max(self._seconds, 0.1 * (now - self._start)):
+            self._last = now
+            screen.err.print(f"mobai: {text} after {now - self._start:,.0f} s", soft_wrap=True)
 
 
 class Bar:
-    """Draws how far a simulation is, or several one after the other; nothing unless stderr is a terminal."""
+    """Draws how far a simulation is, or several one after the other; a line now and then if there is no terminal."""
 
     def __init__(self) -> None:
         self._progress = Progress(
@@ -26,7 +45,7 @@ class Bar:
             disable=not screen.err.is_terminal,
         )
         self._task = self._progress.add_task("trials", total=None, speed="(the first time, kernels are compiled)")
-        self._what, self._start = "trials", time.monotonic()
+        self._what, self._start, self._log = "trials", time.monotonic(), Log()
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -43,4 +62,6 @@ class Bar:
             self._what, self._start = what, time.monotonic()
             self._progress.reset(self._task, description=what)
         speed = f"{progress.pulls / max(time.monotonic() - self._start, 1e-9):,.0f} pulls/s"
+        if self._progress.disable:
+            self._log(f"{progress.done:,} of {progress.total:,} {what}, {speed}")
         self._progress.update(self._task, completed=progress.done, total=progress.total, speed=speed)

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from mobai import views
-from mobai.cli import options, screen
+from mobai.cli import options, progress, screen
 from mobai.cli.status import picture
 from mobai.engine import pair_up
 from mobai.errors import InputError
@@ -43,6 +43,14 @@ from mobai.rules.catalogue import SAMPLING, rule_spec
 @click.option("--storage", envvar="MOBAI_STORAGE", metavar="URL", help="Keep it there, and resume from there.")
 @click.option("--max-pulls", type=click.IntRange(min=1), help="Give up after this many.")
 @click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True, help="Attempts after a failure.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Measure so many at once.")
+@click.option(
+    "--on-refused",
+    type=click.Choice(["stop", "drop"]),
+    default="stop",
+    show_default=True,
+    help="When a value is none its family accepts: end the run, or count the pull as lost.",
+)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a command may take.")
 @options.json_option()
 # Options of the simulated run, mobai run INSTANCE, which still works.
@@ -77,16 +85,15 @@ def _simulated(instance: str, threshold: str, focus: bool, as_json: bool, given:
     simulate_one(found, policy, given["delta"], seed=given["seed"], max_pulls=most, focus=focus, as_json=as_json)
 
 
-def _measure(
-    measure: Sampler, source: str, as_json: bool, *, retries: int, max_pulls: int | None, **given: Any
-) -> None:
+def _measure(measure: Sampler, source: str, as_json: bool, **given: Any) -> None:
     """Run the experiment and say what was found."""
+    how = {key: given.pop(key) for key in ("retries", "max_pulls", "jobs", "on_refused")}
     given.pop("timeout")
     experiment = _open(given.pop("storage") or "memory:", **given)
     with Live(console=screen.err, auto_refresh=False, transient=True) as live:
         watch = _watcher(experiment, live)
         try:
-            outcome = run_sampler(experiment, measure, max_pulls=max_pulls, retries=retries, watch=watch)
+            outcome = run_sampler(experiment, measure, watch=watch, **how)
         except SamplerError as error:
             raise InputError(f"{source}: {error}") from None
     _report(experiment, outcome, as_json)
@@ -100,7 +107,11 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
     if name not in journal.names():
         if not arms or not objectives:
             raise InputError("--arm and --objective are needed, once for each")
-        return Experiment.create(journal, name, arms, objectives, **choices)
+        experiment = Experiment.create(journal, name, arms, objectives, **choices)
+        if storage != "memory:":
+            screen.err.print(f"mobai: created {name}", soft_wrap=True)
+        options.say_objectives(experiment.problem)
+        return experiment
     experiment = Experiment.load(journal, name)
     asked = Problem(arms, objectives) if arms and objectives else experiment.problem
     if (asked.arms, asked.objectives) != (experiment.problem.arms, experiment.problem.objectives):
@@ -108,6 +119,7 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
     _check_same(name, "delta", choices["delta"], math.exp(-experiment.settings.log_inv_delta))
     _check_same(name, "rule", choices["rule"], rule_spec(experiment.settings.rule))
     _check_same(name, "seed", choices["seed"], experiment.settings.seed)
+    screen.err.print(f"mobai: resuming {name}, {experiment.verdict().pulls:,} pulls so far", soft_wrap=True)
     return experiment
 
 
@@ -119,11 +131,16 @@ def _check_same(name: str, key: str, asked: float | str, found: float | str) -> 
 
 
 def _watcher(experiment: Experiment, live: Live) -> Callable[[Step], None]:
+    log = progress.Log()
+
     def watch(step: Step) -> None:
         if step.failure is not None:
             screen.err.print(Text(f"mobai: measurement failed: {step.failure}", style="yellow"))
         if screen.err.is_terminal:
             live.update(picture(experiment.status()), refresh=True)
+        else:
+            decided = sum(decision is not None for decision in step.verdict.decisions)
+            log(f"{step.verdict.pulls:,} pulls, {decided} of {len(step.verdict.decisions)} objectives decided")
 
     return watch
 
@@ -136,6 +153,9 @@ def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
             "delta": status.verdict.delta,
             "failures": outcome.failures,
             "dropped": outcome.dropped,
+            "refused": outcome.refused,
+            "certified": status.verdict.certified,
+            "remarks": status.verdict.remarks,
             "objectives": views.objective_rows(status.verdict),
             "intervals": views.intervals_json(status.verdict.problem, status.intervals),
         }
@@ -145,4 +165,9 @@ def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
     screen.say()
     failed = f", {outcome.failures} failed measurements, {outcome.dropped} dropped" if outcome.failures else ""
     screen.say(f"{outcome.ending} after {outcome.verdict.pulls:,} pulls{failed}")
-    screen.say(views.certification("mixture", certified=True))
+    if outcome.refused:
+        screen.say(
+            f"{outcome.refused:,} pulls were lost because a value was refused: the means are those of the others"
+        )
+    if status.verdict.certified:
+        screen.say(views.certification("mixture", certified=True))

@@ -78,6 +78,17 @@ def intervals_table(verdict: Verdict, intervals: Intervals) -> Table:
     return table
 
 
+def laid_out_blocks(blocks: Sequence[document.Block]) -> RenderableType:
+    """Return paragraphs and tables of a view for the terminal."""
+    parts: list[RenderableType] = []
+    for block in blocks:
+        if isinstance(block, document.Table):
+            parts += [Text(), laid_out(block), Text()]
+        else:
+            parts.append(Text(getattr(block, "text", "")))
+    return Group(*parts)
+
+
 class EvidenceScreen:
     """Draws the evidence per objective while a trial runs; a context manager, and the ``watch=`` of a trial."""
 

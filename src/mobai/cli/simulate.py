@@ -55,7 +55,7 @@ from mobai.theory.thresholds import THRESHOLDS
     help="Give a trial up after this many.",
 )
 @options.focus_option()
-@click.option("--out", type=click.Path(dir_okay=False), help="Parquet file to write to, and to resume from.")
+@click.option("--out", type=click.Path(dir_okay=False), help="Parquet file to write to, and to resume from; or .csv.")
 @click.option("--watch", is_flag=True, help="Draw the evidence of a single run while it goes; with --trials 1.")
 @options.json_option()
 def command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,44 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from mobai import views
-from mobai.cli import formats, options, screen
+from mobai.cli import formats, options, progress, screen
 from mobai.cli.loading import load_experiment
 
 if TYPE_CHECKING:
     from mobai.live.experiment import Experiment
     from mobai.live.status import Status
 
-_COLUMNS = ("objective", "direction", "arm", "decided_at", "evidence", "threshold", "smallest_delta")
+_COLUMNS = (
+    "name",
+    "state",
+    "rule",
+    "delta",
+    "pulls",
+    "pending",
+    "dropped",
+    "expired",
+    "objective",
+    "direction",
+    "family",
+    "eps",
+    "leader_arm",
+    "decided",
+    "decided_at",
+    "decided_time",
+    "evidence",
+    "threshold",
+    "smallest_delta",
+    "reported",
+    "outstanding",
+    "forecast",
+    "arm",
+    "active",
+    "asked",
+    "rewards",
+    "mean",
+    "lower",
+    "upper",
+)
 
 
 @click.command("status")
@@ -37,16 +68,21 @@ def command(name: str, watch: bool, interval: float, storage: str, form: str) ->
     status = experiment.status()
     if form == "table":
         screen.out.print(picture(status))
+    elif form == "json":
+        click.echo(json.dumps(views.status_json(status), indent=2, allow_nan=False))
     else:
-        formats.emit(views.objective_rows(status.verdict), form, _COLUMNS)
+        formats.emit(views.status_rows(status), form, _COLUMNS)
 
 
 def _watch(experiment: Experiment, interval: float) -> None:
+    log = progress.Log()
     with Live(console=screen.out, auto_refresh=False) as live:
         try:
             while True:
                 status = experiment.status()
                 live.update(picture(status), refresh=True)
+                if not screen.out.is_terminal:
+                    log(views.status_line(status))
                 if status.verdict.stopped or status.closed_at is not None:
                     return
                 time.sleep(interval)
@@ -55,22 +91,16 @@ def _watch(experiment: Experiment, interval: float) -> None:
 
 
 def picture(status: Status) -> RenderableType:
-    """Return bars of evidence, and where the means lie."""
+    """Return where an experiment stands: bars of evidence, what is missing, and where the means lie."""
     verdict = status.verdict
-    table = screen.plain_table("objective", "best arm", "evidence", "", ">smallest delta")
-    for m, row in enumerate(views.objective_rows(verdict)):
-        decision = verdict.decisions[m]
-        share = 1.0 if decision else max(0.0, row["evidence"] / row["threshold"])
-        text = (
-            f"decided at pull {decision.pull:,}"
-            if decision
-            else f"{row['evidence']:.2f} of {row['threshold']:.2f} nats"
-        )
-        bar = ProgressBar(1.0, min(share, 1.0), width=30)
-        arm = Text(row["arm"], style="green" if decision else "yellow")
-        table.add_row(
-            row["objective"], arm, bar, text, "-" if row["smallest_delta"] is None else f"{row['smallest_delta']:.3g}"
-        )
-    arms = screen.intervals_table(verdict, status.intervals)
+    table = screen.plain_table("objective", "best arm", "evidence", "what is missing (forecast)", ">nats")
+    for m, row in enumerate(views.progress_table(verdict, status.forecast).rows):
+        decided = verdict.decisions[m] is not None
+        share = 1.0 if decided else float(verdict.evidence[m] / verdict.threshold[m])
+        bar = ProgressBar(1.0, min(max(share, 0.0), 1.0), width=20)
+        arm = Text(row[1], style="green" if decided else "yellow")
+        table.add_row(Text(row[0]), arm, bar, Text(row[2]), Text(row[3].removesuffix(" nats")))
+    means = screen.laid_out(views.means_table(verdict.problem, status.pulls, status.means, status.intervals))
+    means.caption, means.caption_justify = views.intervals_caption(verdict, status.intervals), "left"
     remarks = (Text(remark, style="bold") for remark in views.status_remarks(status))
-    return Group(Text(views.status_line(status), style="bold"), table, Text(), arms, *remarks)
+    return Group(Text(views.status_line(status), style="bold"), table, Text(), means, *remarks)

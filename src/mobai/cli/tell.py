@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
 from mobai.errors import InputError
+from mobai.live.assignments import Assignment
+from mobai.rows import number_in, read_rows
+
+Reports = list[tuple[Assignment | int, dict[str, float | None]]]
 
 
 @click.command("tell")
 @options.name_argument()
-@click.argument("report", nargs=-1, metavar="[ID METRIC=VALUE...]")
-@click.option(
-    "--file", "file", type=click.File(encoding="utf-8-sig"), help="Many reports: CSV with a column id, or JSON lines."
-)
+@click.argument("report", nargs=-1, metavar="[ID] [METRIC=VALUE...]")
+@click.option("--arm", metavar="ARM", help="Report an observation of this arm that nobody asked for, without an ID.")
+@click.option("--file", "file", metavar="FILE", help="Many reports: CSV with a column id, JSON lines, or - for stdin.")
 @click.option("--drop", is_flag=True, help="Say that the assignment ID will never be answered.")
 @options.storage_option()
-def command(name: str, report: tuple[str, ...], file: TextIO | None, drop: bool, storage: str) -> None:
+def command(name: str, report: tuple[str, ...], arm: str | None, file: str | None, drop: bool, storage: str) -> None:
     """Report the metrics of an assignment of the experiment NAME; the same report twice changes nothing."""
     if (file is None) == (not report):
-        raise InputError("give either ID METRIC=VALUE... or --file")
-    if drop and len(report) != 1:
-        raise InputError("--drop takes one ID and no metrics")
+        raise InputError("give either ID METRIC=VALUE..., --arm ARM METRIC=VALUE... or --file")
+    if arm is not None and (drop or file is not None):
+        raise InputError("--arm takes METRIC=VALUE... and neither --drop nor --file")
     if drop:
-        load_experiment(storage, name).drop(_identifier(report[0]))
-        screen.say(f"dropped {report[0]}")
-        return
-    reports = list(_from_file(file)) if file is not None else [(_identifier(report[0]), _metrics(report[1:]))]
+        drop_assignment(storage, name, report)
+    elif arm is not None:
+        experiment = load_experiment(storage, name)
+        number = experiment.record(arm, _metrics(report)).id
+        screen.say(f"recorded {arm} as assignment {number}, {experiment.verdict()}")
+    else:
+        _tell(storage, name, _from_file(file) if file else [(_identifier(report[0]), _metrics(report[1:]))])
+
+
+def drop_assignment(storage: str, name: str, words: tuple[str, ...]) -> None:
+    """Drop the assignment that is named."""
+    if len(words) != 1:
+        raise InputError("--drop takes one ID and no metrics")
+    load_experiment(storage, name).drop(_identifier(words[0]))
+    screen.say(f"dropped {words[0]}")
+
+
+def _tell(storage: str, name: str, reports: Reports) -> None:
     experiment = load_experiment(storage, name, reports=len(reports))
     experiment.tell_all(reports)
     screen.say(f"told {len(reports):,}, {experiment.verdict()}")
@@ -47,46 +60,26 @@ def _identifier(text: Any) -> int:
 
 
 def _metrics(words: tuple[str, ...]) -> dict[str, float | None]:
-    metrics: dict[str, float | None] = {}
+    found: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.rpartition("=")
         if not equals:
             raise InputError(f"metrics are written METRIC=VALUE, not {word!r}")
-        if name in metrics:
+        if name in found:
             raise InputError(f"{name} is given twice")
-        metrics[name] = _number(name, value)
-    if not metrics:
+        found[name] = value
+    if not found:
         raise InputError("at least one METRIC=VALUE is needed")
-    return metrics
+    return {name: number_in(found, name) for name in found}
 
 
-def _number(name: str, value: Any) -> float | None:
-    if value is None or value == "":
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} must be a number, not {str(value)[:80]!r}") from None
-
-
-def _from_file(file: TextIO) -> Iterator[tuple[int, dict[str, float | None]]]:
-    """Read JSON lines, or CSV; cells left empty are missing."""
-    try:
-        text = file.read()
-        if text.lstrip().startswith("["):
-            rows: list[Any] = json.loads(text)
-        elif text.lstrip().startswith("{"):
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-        else:
-            rows = list(csv.DictReader(io.StringIO(text)))
-    except (ValueError, RecursionError, csv.Error) as error:
-        raise InputError(f"file: is neither CSV nor JSON lines in UTF-8 ({error})") from None
-    if not rows:
-        raise InputError("file: has no reports")
-    for place, row in enumerate(rows, start=1):
-        if not isinstance(row, dict) or "id" not in row:
-            raise InputError(f"file: report {place} has no id")
-        yield (
-            _identifier(row["id"]),
-            {key: _number(key, value) for key, value in row.items() if key not in ("id", "arm")},
-        )
+def _from_file(file: str) -> Reports:
+    """Read reports from a file; cells left empty are missing, and a column ``arm`` must agree with the assignments."""
+    reports: Reports = []
+    for place, row in enumerate(read_rows(file), start=1):
+        if row.get("id") is None:
+            raise InputError(f"{file}: report {place} has no id")
+        number, arm = _identifier(row["id"]), row.get("arm")
+        metrics = {key: number_in(row, key) for key in row if key not in ("id", "arm")}
+        reports.append((number if arm is None else Assignment(number, str(arm)), metrics))
+    return reports

@@ -26,6 +26,7 @@ from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.forecast import Remaining, remaining_samples
 from mobai.theory.intervals import Intervals, confidence_intervals
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import union_level
@@ -48,7 +49,7 @@ class Engine:
         The arms and objectives of the start.
     rule, stopping
         How arms are chosen, and when objectives are decided.
-    focus
+    focus_log_inv_delta
         A log(1/delta): the sampling rule works only for objectives that are not decided at that delta. None for all.
     log_inv_delta
         The only log(1/delta) at which decisions will be asked for; None if any may be.
@@ -71,16 +72,16 @@ class Engine:
         rule: SamplingRule,
         stopping: StoppingRule,
         *,
-        focus: float | None = None,
+        focus_log_inv_delta: float | None = None,
         log_inv_delta: float | None = None,
     ) -> None:
-        if focus is not None:
-            stopping.level(problem, focus)
+        if focus_log_inv_delta is not None:
+            stopping.level(problem, focus_log_inv_delta)
         self.problem, self.rule, self.stopping = problem, rule, stopping
         self.observations = Observations(problem)
         self.past: list[tuple[str, Decision]] = []
         # Levels belong to the initial arms; later ones pay for themselves.
-        self._at_start, self._focus, self._only = problem, focus, log_inv_delta
+        self._at_start, self._focus, self._only = problem, focus_log_inv_delta, log_inv_delta
         self._monitor = stopping.start(problem, log_inv_delta)
         self.sampling = SamplingView(problem)
         self._check = FamilyCheck(problem)
@@ -208,6 +209,13 @@ class Engine:
         levels = self.stopping.level(self._at_start, x) + self._monitor.surcharges
         decided = tuple(None if one is None else one.arm for one in self._monitor.decisions(x))
         return confidence_intervals(self.problem, self.observations, levels, decided)
+
+    def forecast(self, log_inv_delta: float | None = None) -> Remaining | None:
+        """Forecast how many more samples the undecided objectives take; None before every arm has been observed."""
+        x = self._log_inv_delta_asked(log_inv_delta)
+        undecided = np.array([decision is None for decision in self._monitor.decisions(x)])
+        extra = self._monitor.surcharges if isinstance(self._monitor, ArmsMayChange) else 0.0
+        return remaining_samples(self.observations, undecided, self.stopping.level(self._at_start, x) + extra)
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""

@@ -62,15 +62,15 @@ class Policy:
     def start(self, problem: Problem, seed: Seed = None, *, focus: float | None = None) -> Session:
         """Begin an experiment; the seed fixes every random choice of the sampling rule.
 
-        With ``focus``, a log(1/delta), sampling works only for the objectives that are not decided yet at that delta.
-        The guarantee at any delta is the same.
+        With ``focus``, a delta, sampling works only for the objectives that are not decided yet at that delta. The
+        guarantee at any delta is the same.
         """
         try:
             rng = np.random.default_rng(seed)
         except (TypeError, ValueError):
             raise InputError(f"seed must be a nonnegative integer or a NumPy generator, not {seed!r}") from None
-        focused = None if focus is None else resolve_log_inv_delta(log_inv_delta=focus)
-        return Session(Engine(problem, self.sampling, self.stopping, focus=focused), rng)
+        focused = None if focus is None else resolve_log_inv_delta(focus)
+        return Session(Engine(problem, self.sampling, self.stopping, focus_log_inv_delta=focused), rng)
 
 
 def pair_up(rules: Sequence[str], thresholds: Sequence[str]) -> list[Policy]:

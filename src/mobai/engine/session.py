@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mobai.engine.engine import Engine
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
-from mobai.problem import Problem
+from mobai.problem import Arm, Problem
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.intervals import Intervals
 from mobai.theory.observations import Observations
@@ -33,24 +33,40 @@ class Session:
         """What has been observed so far."""
         return self.engine.observations
 
-    def ask(self) -> int:
-        """Return the arm to pull next. Several asks may be pending at once."""
+    def ask(self) -> Arm:
+        """Return the arm to pull next, index and name. Several asks may be pending at once."""
         arm = self.engine.choose(self._rng)
         self.engine.ask(arm)
         self._pending[arm] += 1
-        return arm
+        return self.problem.arm(arm)
 
-    def tell(self, arm: int, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
+    def tell(self, arm: int | str, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
         """Report the rewards of one pending pull of ``arm``; pending pulls may be told in any order.
 
-        One number per objective, NaN where it is missing; or a mapping from the names of those that are there.
+        The arm is given by its index or its name; the rewards as one number per objective, NaN where it is missing,
+        or as a mapping from the names of those that are there.
         """
-        arm = self.problem.arm_index(arm)
+        index = self.problem.arm_index(arm)
         values = self.problem.check_rewards(rewards)
-        if not self._pending[arm]:
-            raise InputError(f"arm {arm} ({self.problem.arms[arm]}) has no pending ask; ask before telling")
-        self._pending[arm] -= 1
-        self.engine.tell(arm, values)
+        if not self._pending[index]:
+            raise InputError(f"arm {index} ({self.problem.arms[index]}) has no pending ask; ask before telling")
+        self._pending[index] -= 1
+        self.engine.tell(index, values)
+
+    def record(self, arm: int | str, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
+        """Report the rewards of a pull that nobody asked for, given by the arm's index or name.
+
+        The guarantee is the same, as long as which arm came next did not depend on what it would bring.
+        """
+        index, values = self.problem.arm_index(arm), self.problem.check_rewards(rewards)
+        self.engine.ask(index)
+        self.engine.tell(index, values)
+
+    def __str__(self) -> str:
+        """Say what is running, and how far it is."""
+        arms, objectives = self.problem.shape
+        pending = sum(self._pending)
+        return f"session: {arms} arms, {objectives} objectives, {self.observations.told:,} pulls, {pending:,} pending"
 
     def verdict(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Verdict:
         """Return where the experiment stands at this error probability; any may be asked for at any time."""

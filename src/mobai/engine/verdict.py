@@ -57,7 +57,7 @@ class Verdict:
     @property
     def delta(self) -> float:
         """The error probability (0.0 where it is too small for a double)."""
-        return math.exp(-self.log_inv_delta)
+        return float(f"{math.exp(-self.log_inv_delta):.12g}")
 
     @property
     def certified(self) -> bool:

@@ -1,4 +1,4 @@
-"""Compile what an experiment will call, before anything is locked for it."""
+"""What happens before an experiment begins: its kernels are compiled, and a rule of one's own is tried."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from mobai.engine.engine import Engine
+from mobai.errors import InputError
 from mobai.kernels import interpreted
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
@@ -32,3 +33,20 @@ def _play(rule: SamplingRule) -> None:
         engine.ask(arm)
         engine.tell(arm, [float(arm)])
     engine.verdict()
+
+
+def check_rule(rule: SamplingRule, problem: Problem) -> None:
+    """Try a rule of somebody's own on made-up rewards; InputError, in one line, if it cannot choose."""
+    if type(rule).__module__.startswith("mobai."):
+        return
+    low, width = problem.ranges
+    engine, rng = Engine(problem, rule, GLR(), log_inv_delta=1.0), np.random.default_rng(0)
+    try:
+        for step in range(problem.shape[0] + 8):
+            arm = engine.choose(rng)
+            engine.ask(arm)
+            engine.tell(arm, (low + (step % 2) * width) * problem.signs)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"rule: {rule.name} failed when it was tried: {type(error).__name__}: {error}") from error

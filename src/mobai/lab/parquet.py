@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.lab.results import Results, TrialRecord, need
+from mobai.extras import need
+from mobai.lab.results import Results, TrialRecord
 
 
 def write(results: Results, path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mobai.errors import ConvergenceError, InputError
-from mobai.lab.results import Results, need
+from mobai.extras import need
+from mobai.lab.results import Results
+from mobai.lab.summary import SummaryRow
 from mobai.theory.lower_bound import lower_bound
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_ARMS = 25
+CUT_OFF = "cut off before it stopped: a lower bound"
 _DASHES = ["-", "--", ":", "-."]
 
 
@@ -51,16 +55,33 @@ def plot_stopping_times(results: Results, axes: Axes) -> None:
     summary, x = results.summary(), results.log_inv_deltas
     for (rule, stopping), style in _styles(results).items():
         rows = [row for row in summary if (row.rule, row.stopping) == (rule, stopping)]
-        if rows:
-            means = np.array([row.mean for row in rows])
-            half = np.array([row.mean_interval[1] for row in rows]) - means
-            axes.errorbar(x, means, np.where(np.isfinite(half), half, 0), marker="o", ms=3, capsize=2, **style)
+        draw_means(axes, rows, **style)
     bounds = [row.bound for row in summary][: len(x)]
     if bounds and None not in bounds:
         axes.plot(x, np.array(bounds, dtype=float), color="black", lw=1.5, label="lower bound")
     axes.set(
         xlabel="log(1/delta)", ylabel="pulls until stopped", title="Mean stopping time, 95 % intervals", ylim=(0, None)
     )
+
+
+def draw_means(axes: Axes, rows: Sequence[SummaryRow], **style: Any) -> None:
+    """Draw mean stopping times with 95 % intervals against log(1/delta).
+
+    Where a trial was cut off before it stopped, the mean is a lower bound: a hollow triangle, on no line.
+    """
+    full = [row for row in rows if row.stopped == row.trials]
+    means = np.array([row.mean for row in full])
+    half = np.array([row.mean_interval[1] for row in full]) - means
+    half = np.where(np.isfinite(half), half, 0)
+    drawn = axes.errorbar(
+        [row.log_inv_delta for row in full], means, half, **{"marker": "o", "ms": 3, "capsize": 2, **style}
+    )
+    cut = [row for row in rows if row.stopped < row.trials]
+    if cut:
+        places, least = [row.log_inv_delta for row in cut], [row.mean for row in cut]
+        axes.plot(places, least, "^", ms=6, mfc="none", color=drawn.lines[0].get_color())
+        if CUT_OFF not in axes.get_legend_handles_labels()[1]:
+            axes.plot([], [], "^", ms=6, mfc="none", color="grey", label=CUT_OFF)
 
 
 def plot_distribution(results: Results, axes: Axes) -> None:

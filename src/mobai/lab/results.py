@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
+from mobai.extras import need
 from mobai.problem import Instance, IntArray
 
 if TYPE_CHECKING:
@@ -170,11 +172,29 @@ class Results:
         objectives = self.instance.problem.objective_names
         return plain + [f"{what}: {name}" for what in ("decided at", "answer") for name in objectives]
 
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw stopping times, their spread and where the pulls went; return the figure, or save it."""
+        from mobai.lab import plots
+
+        return plots.plot(self) if path is None else plots.save_plot(self, path)
+
     def save(self, path: str | Path) -> None:
-        """Write a Parquet file with the rows, and the whole configuration in its metadata."""
+        """Write the rows: to ``.csv``, or to a Parquet file with the whole configuration in its metadata."""
         from mobai.lab import parquet
 
-        parquet.write(self, Path(path))
+        if Path(path).suffix.lower() == ".csv":
+            self._save_csv(Path(path))
+        else:
+            parquet.write(self, Path(path))
+
+    def _save_csv(self, path: Path) -> None:
+        try:
+            with path.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, self._names())
+                writer.writeheader()
+                writer.writerows(self)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or 'cannot be written'}") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Results:
@@ -188,14 +208,3 @@ class Results:
         done = f"{len(self.trials)} of {self.trials_wanted} trials"
         reason = f", {self.ending}" if self.ending else ""
         return f"Results({', '.join(self.config['policies'])}: {done}{reason})"
-
-
-def need(module: str) -> Any:
-    """Import an optional library, or say how to get it."""
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        extra = "plot" if module.startswith("matplotlib") else "results"
-        raise InputError(f"this needs {module.partition('.')[0]}: pip install 'mobai[{extra}]'") from None

@@ -72,7 +72,7 @@ def simulate(
         Worker processes, -1 for all cores. None means one, or what ``joblib.parallel_config`` says.
     out
         A Parquet file. Finished trials are written there every half minute and at the end, and are not run again
-        if the file exists.
+        if the file exists. A ``.csv`` file is written, too, but cannot be resumed from.
     watch
         Called after every trial.
     deltas, log_inv_deltas
@@ -112,7 +112,7 @@ def _resumed(out: str | Path | None, spec: SimulationSpec) -> Results:
     """Take over what a file holds, and see that it can be written before anything is run."""
     if out is None:
         return Results(spec.config, ())
-    if Path(out).exists():
+    if Path(out).exists() and Path(out).suffix.lower() != ".csv":
         return Results.load(out).extended(spec.config)
     nothing = Results(spec.config, ())
     nothing.save(out)

@@ -12,7 +12,8 @@ import numpy as np
 from mobai import views
 from mobai.document import Table
 from mobai.errors import ConvergenceError, InputError
-from mobai.lab.results import Results, need
+from mobai.extras import need
+from mobai.lab.results import Results
 from mobai.problem import Instance
 from mobai.theory.lower_bound import lower_bound
 
@@ -82,13 +83,7 @@ class Summary:
 
     def __str__(self) -> str:
         """Write a table, with the lower bound at its end."""
-        cells = [_HEADER, *self.table.rows]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = (
-            "  ".join(c.ljust(w) if n < 2 else c.rjust(w) for n, (c, w) in enumerate(zip(row, widths, strict=True)))
-            for row in cells
-        )
-        return "\n".join(line.rstrip() for line in lines)
+        return views.to_text(self.table)
 
     def _bounds(self) -> Iterator[list[str]]:
         for row in {row.log_inv_delta: row for row in self.rows}.values():

@@ -111,7 +111,7 @@ def run_stepwise(spec: TrialSpec) -> Trajectory:
     """Ask and tell pull by pull, as a live experiment does."""
     instance, rule, stoppings, log_inv_deltas, seed, trial, max_pulls, focus = spec
     problem, rng, environment = instance.problem, coins(seed, trial), Environment(instance, seed, trial)
-    engine = Engine(problem, rule, stoppings[0], focus=log_inv_deltas[0] if focus else None)
+    engine = Engine(problem, rule, stoppings[0], focus_log_inv_delta=log_inv_deltas[0] if focus else None)
     monitors = [stopping.start(problem) for stopping in stoppings]
     shape = (len(stoppings), problem.shape[1], len(log_inv_deltas))
     decided, answers = np.full(shape, -1), np.full(shape, -1)

@@ -58,7 +58,7 @@ def run_trial(
     if max_pulls < 1:
         raise InputError(f"max_pulls must be at least 1, not {max_pulls!r}")
     x = resolve_log_inv_delta(delta)
-    session = policy.start(instance.problem, coins(seed, 0), focus=x if focus else None)
+    session = policy.start(instance.problem, coins(seed, 0), focus=delta if focus else None)
     environment = Environment(instance, seed)
     interrupted = False
     try:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,12 @@ from urllib.parse import unquote
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from mobai.errors import InputError, StorageError
+from mobai.errors import InputError, StorageError, did_you_mean
+from mobai.extras import need
 
 _SECONDS_TO_WAIT = 60.0
+_SECONDS_TO_CONNECT = 10
+_ACCEPTED = "sqlite:///FILE, postgresql://USER@HOST/NAME or memory:"
 
 
 class Database:
@@ -88,14 +91,16 @@ class _Errors:
 
     def __init__(self, engine: sa.Engine) -> None:
         self._complaints = (SQLAlchemyError, engine.dialect.loaded_dbapi.Error)
-        self._shown = engine.url.render_as_string(hide_password=True)
+        self._shown, self._secrets = shown(engine.url), _secrets(engine.url)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, self._complaints):
-            raise StorageError(f"{self._shown}: {_plainly(error)}") from error
+            # A cause that holds a secret stays out of tracebacks, too.
+            cause = None if any(secret in str(error) for secret in self._secrets) else error
+            raise StorageError(f"{self._shown}: {_plainly(error, self._secrets)}") from cause
 
 
 def _let_go(engine: sa.Engine, idle: deque[sa.PoolProxiedConnection]) -> None:
@@ -119,19 +124,58 @@ if hasattr(os, "register_at_fork"):
 
 
 def _engine(url: str | sa.URL, create: bool) -> sa.Engine:
+    # What was given is never shown: it may hold a password, wherever a slip of the pen has put it.
     try:
         parsed = sa.make_url(url)
     except (SQLAlchemyError, ValueError):
-        raise InputError(f"storage: {url!r} is no address such as sqlite:///ads.db or postgresql://host/name") from None
-    if parsed.get_backend_name() == "postgresql":
-        return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
-    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
-        raise InputError(f"storage must be sqlite:///FILE, postgresql://... or memory:, not {url!r}")
-    _check_file(_path_of(parsed.database), create)
+        raise InputError(f"storage must be {_ACCEPTED}") from None
+    scheme = parsed.drivername.partition("+")[0]
+    if scheme in ("postgres", "postgresql"):
+        return _postgresql(parsed)
+    if scheme != "sqlite" or parsed.database in (None, "", ":memory:"):
+        kind = f", not {scheme}:" if scheme.isalpha() else ""
+        raise InputError(f"storage must be {_ACCEPTED}{kind}{did_you_mean(scheme, ('sqlite', 'postgresql'), 0.7)}")
+    path = _path_of(parsed.database)
+    _check_file(path, create)
+    if not create and not _writable(path):
+        parsed = _read_only(parsed, path)
     engine = sa.create_engine(parsed.set(drivername="sqlite"), connect_args={"timeout": _SECONDS_TO_WAIT})
     sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _postgresql(url: sa.URL) -> sa.Engine:
+    need("psycopg")
+    patience = {"connect_timeout": _SECONDS_TO_CONNECT}
+    return sa.create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, connect_args=patience)
+
+
+def _writable(path: Path) -> bool:
+    """Whether a database of SQLite can be written: the file, and the folder for its log."""
+    return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
+
+
+def _read_only(url: sa.URL, path: Path) -> sa.URL:
+    """Return the address under which a database that cannot be written can be looked at.
+
+    Without a log beside it nothing is missing from the file, and it can be read as it is.
+    """
+    log = path.with_name(path.name + "-wal")
+    complete = not log.exists() or log.stat().st_size == 0
+    uri = path.absolute().as_uri() + ("?immutable=1" if complete else "?mode=ro")
+    return url.set(database=uri, query={"uri": "true"})
+
+
+def shown(url: sa.URL) -> str:
+    """Return an address without its secrets: the password, and whatever comes after a question mark."""
+    return url.set(query={}).render_as_string(hide_password=True)
+
+
+def _secrets(url: sa.URL) -> list[str]:
+    """Return the password, and what is given after a question mark under a name like it."""
+    given = [str(value) for key, value in url.query.items() if "pass" in key.lower()]
+    return [secret for secret in (url.password, *given) if secret]
 
 
 def _path_of(database: str) -> Path:
@@ -155,7 +199,8 @@ def _set_up_sqlite(connection: Any, record: Any) -> None:  # noqa: ARG001
     """Leave transactions to us, and make each of them durable."""
     connection.isolation_level = None
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        connection.execute("PRAGMA journal_mode = WAL")
+        with suppress(sqlite3.OperationalError):  # read-only: it can be looked at all the same
+            connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
     # A log that is begun again soon is overwritten, which takes half as long to synchronise as letting it grow.
@@ -177,9 +222,11 @@ _PLAIN = {
 }
 
 
-def _plainly(error: Exception) -> str:
-    """Return the cause in words where we know them, else the first line of the driver's message."""
+def _plainly(error: Exception, secrets: Sequence[str] = ()) -> str:
+    """Return the cause in words where we know them, else the first line of the driver's message, without secrets."""
     message = str(getattr(error, "orig", None) or error)
+    for secret in secrets:
+        message = message.replace(secret, "***")
     for sign, words in _PLAIN.items():
         if sign in message.lower():
             return words

@@ -16,12 +16,12 @@ from typing import Any, Unpack
 import numpy.typing as npt
 
 from mobai.engine import Verdict
-from mobai.engine.warm_up import warm_up
+from mobai.engine.warm_up import check_rule, warm_up
 from mobai.errors import InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.journal import Event, Handle, Journal
 from mobai.live.ledger import Change, Ledger
-from mobai.live.reports import Metrics, body_of, number_of, only_new
+from mobai.live.reports import Metrics, body_of, measured, named, number_of, only_new
 from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body, with_arm
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
@@ -30,6 +30,9 @@ from mobai.problem import Objective, Problem
 from mobai.problem.objective import is_name
 
 _log = logging.getLogger(__name__)
+
+_MOST_ROWS_PER_EVENT = 1000
+_MOST_ASKED = 10_000
 
 
 class Experiment:
@@ -75,7 +78,8 @@ class Experiment:
         delta
             The error probability, for all objectives and times together; 0.05 unless given.
         rule
-            How arms are chosen, by name and options; ``top-two`` unless given.
+            How arms are chosen: a name with options, ``package.module:Class`` for a rule of your own, or the rule;
+            ``top-two`` unless given.
         seed
             Fixes the rule's own choices; 0 unless given.
         focus
@@ -90,6 +94,7 @@ class Experiment:
             raise InputError(f"name must be a non-empty string of printable characters, not {name!r}")
         settings = new_settings(Problem(arms, objectives, sd), **options)
         warm_up(settings.rule)
+        check_rule(settings.rule, settings.problem)
         first = Event(1, "created", time.time(), to_body(settings))
         state = State(first)
         journal = open_journal(storage, create=True)
@@ -121,12 +126,24 @@ class Experiment:
         with self._ledger.look() as state:
             return state.problem
 
-    def ask(self, n: int = 1) -> list[Assignment]:
-        """Return the next assignments. Pending ones are counted: several askers do not pile onto one arm."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InputError(f"n must be a whole number, 1 or more, not {n!r}")
+    def ask(self, n: int = 1, *, if_decided: str = "go-on") -> list[Assignment]:
+        """Return the next assignments. Pending ones are counted: several askers do not pile onto one arm.
+
+        Parameters
+        ----------
+        n
+            How many, at most 10,000.
+        if_decided
+            What to do once every objective is decided: ``go-on`` sampling; ``stop``, which returns none; or
+            ``winner=OBJECTIVE``, which hands out the arm that was decided on.
+        """
+        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_ASKED:
+            raise InputError(f"n must be a whole number from 1 to {_MOST_ASKED:,}, not {n!r}")
         with self._ledger.change() as change:
-            return _hand_out(change, n, self.name)
+            objective = _objective_to_use(change.state, if_decided)
+            if if_decided == "go-on" or not change.state.engine.stopped():
+                return _hand_out(change, n, self.name)
+            return [] if objective is None else _hand_out(change, n, self.name, objective)
 
     def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
         """Report what was measured, all metrics at once or one after the other.
@@ -151,6 +168,26 @@ class Experiment:
             if fresh:
                 change.add("told", body_of(state.problem, fresh))
             return _hand_out(change, ask, self.name) if ask else []
+
+    def record(self, arm: str, metrics: Metrics) -> Assignment:
+        """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.
+
+        The guarantee is the same, as long as which arm came next did not depend on what it would bring. Recording the
+        same observation twice counts it twice.
+        """
+        return self.record_all([(arm, metrics)])[0]
+
+    def record_all(self, rows: Iterable[tuple[str, Metrics]]) -> list[Assignment]:
+        """Report observations that nobody asked for in one transaction, all or nothing."""
+        given = list(rows)
+        with self._ledger.change() as change:
+            state = change.state
+            checked = [(_known_arm(state.problem, arm), measured(state.problem, metrics)) for arm, metrics in given]
+            first = state.assignments.count + 1
+            for start in range(0, len(checked), _MOST_ROWS_PER_EVENT):
+                rows_of_event = checked[start : start + _MOST_ROWS_PER_EVENT]
+                change.add("recorded", {"rows": [[arm, named(state.problem, told)] for arm, told in rows_of_event]})
+            return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
 
     def drop(self, assignment: Assignment | int) -> None:
         """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later."""
@@ -204,6 +241,13 @@ class Experiment:
         with self._ledger.look() as state:
             return describe(self.name, state)
 
+    def __str__(self) -> str:
+        """Say in a few lines where the experiment stands."""
+        return str(self.status())
+
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_()
+
     def history(self) -> Sequence[Event]:
         """Return every event from the beginning."""
         return self._ledger.history()
@@ -230,11 +274,34 @@ class Experiment:
         return describe(self.name, state)
 
 
-def _hand_out(change: Change, n: int, name: str) -> list[Assignment]:
-    """Let the rule choose, and write its choices down."""
+def _known_arm(problem: Problem, arm: str) -> str:
+    """Return the name of an arm, which may have been retired."""
+    if not isinstance(arm, str):
+        raise InputError(f"arm must be a name, not {arm!r}")
+    return problem.arms[problem.arm_index(arm)]
+
+
+def _objective_to_use(state: State, if_decided: str) -> int | None:
+    """Return the objective whose winner is wanted, None for ``go-on`` and ``stop``."""
+    names = state.problem.objective_names
+    if if_decided in ("go-on", "stop"):
+        return None
+    word, _, objective = if_decided.partition("=") if isinstance(if_decided, str) else ("", "", "")
+    if word != "winner" or objective not in names:
+        accepted = ", ".join(["go-on", "stop", *(f"winner={name}" for name in names)])
+        raise InputError(f"if_decided must be one of {accepted}, not {if_decided!r}")
+    return names.index(objective)
+
+
+def _hand_out(change: Change, n: int, name: str, objective: int | None = None) -> list[Assignment]:
+    """Let the rule choose, or take the winner of an objective, and write it down."""
     _expire(change, name)
     first, problem = change.state.assignments.count + 1, change.state.problem
-    asked = change.add("asked", {"arms": [None] * n})
+    body: dict[str, Any] = {"arms": [None] * n}
+    if objective is not None:
+        winner = change.state.engine.verdict().recommended[objective]
+        body = {"arms": [winner] * n, "winner": problem.objective_names[objective]}
+    asked = change.add("asked", body)
     return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]
 
 

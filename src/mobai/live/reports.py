@@ -39,7 +39,7 @@ def only_new(problem: Problem, assignments: Assignments, reports: Iterable[Any])
             raise InputError(f"assignment {number} was dropped and cannot be answered")
         if number not in known:
             known[number], fresh[number] = assignments.rewards(number), [math.nan] * len(problem.objectives)
-        for m, reward in enumerate(_measured(problem, metrics)):
+        for m, reward in enumerate(measured(problem, metrics)):
             before = known[number][m]
             if math.isnan(before):
                 known[number][m] = fresh[number][m] = reward
@@ -51,11 +51,13 @@ def only_new(problem: Problem, assignments: Assignments, reports: Iterable[Any])
 
 def body_of(problem: Problem, reports: Iterable[Report]) -> dict[str, Any]:
     """Write reports down for the journal, without what is missing."""
-    found = []
-    for number, rewards in reports:
-        pairs = zip(problem.objective_names, rewards, strict=True)
-        found.append([number, {name: reward for name, reward in pairs if not math.isnan(reward)}])
-    return {"reports": found}
+    return {"reports": [[number, named(problem, rewards)] for number, rewards in reports]}
+
+
+def named(problem: Problem, rewards: list[float]) -> dict[str, float]:
+    """Return rewards by the names of their objectives, without what is missing."""
+    pairs = zip(problem.objective_names, rewards, strict=True)
+    return {name: reward for name, reward in pairs if not math.isnan(reward)}
 
 
 def _pair(report: Any) -> tuple[Any, Any]:
@@ -66,8 +68,8 @@ def _pair(report: Any) -> tuple[Any, Any]:
     return assignment, metrics
 
 
-def _measured(problem: Problem, metrics: Metrics) -> list[float]:
-    """Check the metrics of a report."""
+def measured(problem: Problem, metrics: Metrics) -> list[float]:
+    """Return one reward per objective, NaN for what is missing, of metrics that hold at least one."""
     if not isinstance(metrics, Mapping):
         raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
     rewards = problem.check_rewards(metrics)

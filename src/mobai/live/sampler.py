@@ -5,19 +5,22 @@ A measurement that fails is tried again, then its assignment is dropped and coun
 
 from __future__ import annotations
 
-import importlib
 import json
 import logging
 import math
 import os
 import shlex
 import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from mobai.engine import Verdict
 from mobai.errors import InputError
+from mobai.extras import find_object
+from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
 
 _log = logging.getLogger(__name__)
@@ -31,13 +34,22 @@ class SamplerError(Exception):
     """A measurement that failed, with the reason."""
 
 
+class RefusedError(SamplerError):
+    """A measurement whose value its family does not accept."""
+
+
 class Outcome(NamedTuple):
-    """How a run ended: ``ending`` is ``decided``, ``max-pulls`` or ``interrupted``; attempts failed, pulls dropped."""
+    """How a run ended.
+
+    ``ending`` is ``decided``, ``max-pulls`` or ``interrupted``. Counted are attempts that failed, pulls that were
+    dropped, and how many of those were dropped because a value was refused.
+    """
 
     verdict: Verdict
     ending: str
     failures: int
     dropped: int
+    refused: int = 0
 
 
 class Step(NamedTuple):
@@ -49,56 +61,160 @@ class Step(NamedTuple):
     failure: str | None
 
 
+class Measured(NamedTuple):
+    """The metrics of an assignment, or None if there are none; how many attempts failed, and why the last one did."""
+
+    metrics: Mapping[str, float] | None
+    failures: int
+    reason: str | None
+    refused: bool = False
+
+
 def run_sampler(
     experiment: Experiment,
     sampler: Sampler,
     *,
     max_pulls: int | None = None,
     retries: int = 2,
+    jobs: int = 1,
+    on_refused: str = "stop",
     watch: Callable[[Step], None] | None = None,
 ) -> Outcome:
-    """Ask, measure and tell until every objective is decided, or ``max_pulls`` are answered."""
-    failures = dropped = in_a_row = 0
-    verdict = experiment.verdict()
-    while not verdict.stopped and (max_pulls is None or verdict.pulls < max_pulls):
-        (assignment,) = experiment.ask()
-        try:
-            metrics, failed, reason = _measure(experiment, sampler, assignment.arm, retries)
-        except KeyboardInterrupt:
-            experiment.drop(assignment)
-            return Outcome(experiment.verdict(), "interrupted", failures, dropped)
-        except BaseException:
-            experiment.drop(assignment)
-            raise
-        failures += failed
-        if metrics is None:
-            experiment.drop(assignment)
-            dropped, in_a_row = dropped + 1, in_a_row + 1
+    """Ask, measure and tell until every objective is decided, or ``max_pulls`` are answered.
+
+    Parameters
+    ----------
+    experiment, sampler
+        What is run, and the function that measures an arm.
+    max_pulls
+        Give up after this many answers; None for never.
+    retries
+        Attempts after a failure, before the assignment is dropped.
+    jobs
+        How many arms are measured at once, in threads.
+    on_refused
+        What happens when a value is none that its family accepts. ``stop`` ends the run with a SamplerError; ``drop``
+        counts the pull as lost. It is never measured again, which would hide such values.
+    watch
+        Called after every assignment.
+    """
+    if on_refused not in ("stop", "drop"):
+        raise InputError(f"on_refused must be stop or drop, not {on_refused!r}")
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise InputError(f"jobs must be a whole number, 1 or more, not {jobs!r}")
+    return _Run(experiment, partial(_measure, experiment, sampler, retries), max_pulls, on_refused, watch).go(jobs)
+
+
+class _Run:
+    """A run under way: which assignments are being measured, and what has been counted."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        measure: Callable[[str], Measured],
+        max_pulls: int | None,
+        on_refused: str,
+        watch: Callable[[Step], None] | None,
+    ) -> None:
+        self._experiment, self._measure = experiment, measure
+        self._most, self._on_refused, self._watch = max_pulls, on_refused, watch
+        self._running: dict[Future[Measured], Assignment] = {}
+        self._verdict = experiment.verdict()
+        self._failures = self._dropped = self._refused = self._in_a_row = 0
+
+    def go(self, jobs: int) -> Outcome:
+        """Measure until there is nothing left to do; whatever ends it, nothing stays pending."""
+        ending = None
+        pool = _Here() if jobs == 1 else ThreadPoolExecutor(jobs)
+        with closing_pool(pool):
+            try:
+                self._loop(pool, jobs)
+            except KeyboardInterrupt:
+                ending = "interrupted"
+            finally:
+                for future, assignment in self._running.items():
+                    future.cancel()
+                    with suppress(InputError):  # it was answered already
+                        self._experiment.drop(assignment)
+        verdict = self._experiment.verdict()
+        ending = ending or ("decided" if verdict.stopped else "max-pulls")
+        return Outcome(verdict, ending, self._failures, self._dropped, self._refused)
+
+    def _loop(self, pool: Executor, jobs: int) -> None:
+        while True:
+            while len(self._running) < jobs and self._wants_more():
+                (assignment,) = self._experiment.ask()
+                # Entered before it is begun: whatever happens then, it is dropped in the end.
+                place: Future[Measured] = Future()
+                self._running[place] = assignment
+                future = pool.submit(self._measure, assignment.arm)
+                self._running[future] = self._running.pop(place)
+            if not self._running:
+                return
+            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._finish(self._running[future], future.result())
+                del self._running[future]
+
+    def _wants_more(self) -> bool:
+        under_way = self._verdict.pulls + len(self._running)
+        return not self._verdict.stopped and (self._most is None or under_way < self._most)
+
+    def _finish(self, assignment: Assignment, measured: Measured) -> None:
+        """Tell what was measured, or drop the assignment."""
+        self._failures += measured.failures
+        if measured.metrics is not None:
+            self._experiment.tell(assignment, measured.metrics)
+            self._in_a_row = 0
+        elif measured.refused and self._on_refused == "stop":
+            raise RefusedError(f"{measured.reason} (a lost pull with on_refused=drop)")
         else:
-            experiment.tell(assignment, metrics)
-            in_a_row = 0
-        verdict = experiment.verdict()
-        if watch is not None:
-            watch(Step(verdict, failures, dropped, reason))
-        if in_a_row == _MOST_DROPPED_IN_A_ROW:
-            raise SamplerError(f"{in_a_row} assignments failed one after the other, the last one: {reason}")
-    return Outcome(verdict, "decided" if verdict.stopped else "max-pulls", failures, dropped)
+            self._experiment.drop(assignment)
+            self._dropped, self._refused = self._dropped + 1, self._refused + measured.refused
+            self._in_a_row += 1
+        self._verdict = self._experiment.verdict()
+        if self._watch is not None:
+            self._watch(Step(self._verdict, self._failures, self._dropped, measured.reason))
+        if self._in_a_row == _MOST_DROPPED_IN_A_ROW:
+            raise SamplerError(
+                f"{self._in_a_row} assignments failed one after the other, the last one: {measured.reason}"
+            )
 
 
-def _measure(
-    experiment: Experiment, sampler: Sampler, arm: str, retries: int
-) -> tuple[Mapping[str, float] | None, int, str | None]:
-    """Return the metrics, or None after the last attempt; how many attempts failed, and why the last one did."""
+class _Here(Executor):
+    """Measures in this thread."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call the function now."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@contextmanager
+def closing_pool(pool: Executor) -> Iterator[None]:
+    """Leave measurements that have not begun undone, and wait for the others."""
+    try:
+        yield
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _measure(experiment: Experiment, sampler: Sampler, retries: int, arm: str) -> Measured:
+    """Measure an arm, trying again after failures; a value that is refused is not measured again."""
     reason = None
     for attempt in range(retries + 1):
         try:
             metrics = sampler(arm)
             check_metrics(experiment, metrics)
-            return metrics, attempt, reason
-        except (SamplerError, InputError) as error:
+            return Measured(metrics, attempt, reason)
+        except InputError as error:
+            _log.warning("measurement refused: %s: %s", arm, error)
+            return Measured(None, attempt, f"{arm}: {error}", refused=True)
+        except SamplerError as error:
             reason = f"{arm}: {error}"
             _log.warning("measurement %d of %d failed: %s", attempt + 1, retries + 1, reason)
-    return None, retries + 1, reason
+    return Measured(None, retries + 1, reason)
 
 
 def check_metrics(experiment: Experiment, metrics: Any) -> None:
@@ -170,16 +286,7 @@ def function_sampler(path: str) -> Sampler:
 
     The function returns a mapping of metrics. Adds the current folder to ``sys.path``.
     """
-    module, colon, name = path.partition(":")
-    if not colon or not module or not name:
-        raise InputError(f"sampler must be written package.module:function, not {path!r}")
-    # As with "python -m", modules of the current folder are found.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        function = getattr(importlib.import_module(module), name)
-    except (Exception, SystemExit) as error:
-        raise InputError(f"sampler: {path} cannot be imported: {str(error) or type(error).__name__}") from None
+    function = find_object(path, "sampler")
     if not callable(function):
         raise InputError(f"sampler must name a function of an arm; {path} is a {type(function).__name__}")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from mobai.errors import InputError, StorageError
+from mobai.live.database import shown
 
 _log = logging.getLogger(__name__)
 
@@ -55,8 +56,7 @@ def migrate(engine: sa.Engine, *, create: bool) -> None:
         if there == len(MIGRATIONS):
             return
         if there == 0 and not create:
-            url = engine.url.render_as_string(hide_password=True)
-            raise InputError(f"storage: {url} holds no experiments; creating one makes the tables")
+            raise InputError(f"storage: {shown(engine.url)} holds no experiments; creating one makes the tables")
     with engine.connect().execution_options(begin="IMMEDIATE") as connection, connection.begin():
         if engine.dialect.name == "postgresql":
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7267001)"))

@@ -15,7 +15,7 @@ from mobai.problem import Objective, Problem
 from mobai.problem.family import FAMILIES, is_number
 from mobai.problem.objective import is_name
 from mobai.problem.problem import noise_table
-from mobai.rules.catalogue import rule_spec, sampling_rule
+from mobai.rules.catalogue import rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import GLR
 from mobai.theory.confidence import resolve_log_inv_delta
@@ -74,7 +74,7 @@ class ExperimentOptions(TypedDict, total=False):
     """Keyword arguments of :meth:`mobai.Experiment.create`."""
 
     delta: float
-    rule: str
+    rule: str | SamplingRule
     seed: int
     focus: bool
     expire_after: float | None
@@ -85,14 +85,15 @@ def new_settings(
     problem: Problem,
     *,
     delta: float = 0.05,
-    rule: str = "top-two",
+    rule: str | SamplingRule = "top-two",
     seed: int = 0,
     focus: bool = True,
     expire_after: float | None = None,
     reserve: float = 0.1,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
-    sampling = sampling_rule(rule)
+    sampling = sampling_rule(rule) if isinstance(rule, str) or not isinstance(rule, SamplingRule) else rule
+    rule_address(sampling)
     if sampling.stopping is not None:
         raise InputError(f"rule: {sampling.name} stops by itself and is for simulations; use another one")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
@@ -116,7 +117,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
     return {
         **problem_to_body(settings.problem),
         "log_inv_delta": settings.log_inv_delta,
-        "rule": rule_spec(settings.rule),
+        "rule": rule_address(settings.rule),
         "seed": settings.seed,
         "focus": settings.focus,
         "expire_after": settings.expire_after,

@@ -67,6 +67,7 @@ class State:
             raise StorageError(f"event {event.seq} cannot follow event {self.seq}")
         handlers: dict[str, Callable[[Event], None]] = {
             "told": self._told,
+            "recorded": self._recorded,
             "dropped": self._dropped,
             "expired": self._expired,
             "arm_added": self._arm_added,
@@ -97,17 +98,22 @@ class State:
             raise InputError("the experiment is closed")
 
     def _asked(self, event: Event) -> Event:
-        arms = [self._ask(arm, event.at) for arm in event.body["arms"]]
+        chosen = "winner" not in event.body
+        arms = [self._ask(arm, event.at, chosen) for arm in event.body["arms"]]
         return event._replace(body={**event.body, "arms": arms})
 
-    def _ask(self, arm: int | None, at: float) -> int:
-        """Hand out one assignment: for an arm that is known, or for the one that the sampling rule chooses."""
+    def _ask(self, arm: int | None, at: float, chosen: bool) -> int:
+        """Hand out one assignment: for an arm that is known, or for the one that the sampling rule chooses.
+
+        An arm that is known was ``chosen`` by the rule, or handed out because everything was decided.
+        """
         number = self.assignments.count + 1
         if arm is None:
             asked = self.engine.choose(self._coins.at(number))
         else:
             asked = self.problem.arm_index(arm)
-            self._remember(number, asked)
+            if chosen:
+                self._remember(number, asked)
         self.engine.ask(asked)
         self.assignments.add(asked, at)
         return asked
@@ -126,6 +132,19 @@ class State:
         if rewards == 0 or rewards != sum(not math.isnan(reward) for _, told in reports for reward in told):
             raise InputError("it reports what was told before, or nothing")
         self.engine.tell_all([self._answer(report) for report in reports], event.at)
+
+    def _recorded(self, event: Event) -> None:
+        """Enter pulls that nobody asked for: assignments that were answered when they were handed out."""
+        told = []
+        for arm, metrics in event.body["rows"]:
+            index, rewards = self.problem.arm_index(arm), self.problem.check_rewards(metrics)
+            if not isinstance(arm, str) or all(map(math.isnan, rewards)):
+                raise InputError("a row must have the name of an arm and a reward")
+            self.engine.ask_again(index)
+            self.assignments.add(index, event.at)
+            self.assignments.answer(self.assignments.count, rewards)
+            told.append(Told(index, rewards))
+        self.engine.tell_all(told, event.at)
 
     def _answer(self, report: Report) -> Told:
         """Enter an answer; one that was expired counts as asked for after all."""
@@ -169,4 +188,4 @@ def new_engine(settings: Settings) -> Engine:
     """Return the engine of an experiment that begins with these settings."""
     x = settings.log_inv_delta
     stopping, focus = GLR(reserve=settings.reserve), x if settings.focus else None
-    return Engine(settings.problem, settings.rule, stopping, focus=focus, log_inv_delta=x)
+    return Engine(settings.problem, settings.rule, stopping, focus_log_inv_delta=focus, log_inv_delta=x)

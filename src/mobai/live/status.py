@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES
 from mobai.live.state import State
 from mobai.problem import FloatArray, IntArray
 from mobai.rules.catalogue import rule_spec
+from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
 
 
@@ -41,6 +43,8 @@ class Status:
         Unix times; None while it is open.
     past
         Decisions that arms added or retired later have opened again.
+    forecast
+        How many more samples it takes and where, if the means are as they look now; None before every arm has rewards.
     """
 
     name: str
@@ -59,6 +63,16 @@ class Status:
     created_at: float
     closed_at: float | None
     past: tuple[tuple[str, str, int], ...]
+    forecast: Remaining | None
+
+    @property
+    def state(self) -> str:
+        """``running``, ``decided`` or ``closed``."""
+        return "closed" if self.closed_at else "decided" if self.verdict.stopped else "running"
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        return views.status_text(self)
 
     def _repr_html_(self) -> str:
         return views.status_html(self)
@@ -69,6 +83,8 @@ def describe(name: str, state: State) -> Status:
     problem, engine = state.problem, state.engine
     observed = engine.observations
     status, pulls = state.assignments.arrays()["status"], observed.pulls
+    patience = state.settings.expire_after
+    overdue = 0 if patience is None else len(state.assignments.overdue(time.time() - patience))
     with np.errstate(invalid="ignore"):
         means = observed.means * problem.signs
     return Status(
@@ -81,13 +97,14 @@ def describe(name: str, state: State) -> Status:
         answered=observed.answered,
         pulls=pulls,
         means=np.where(pulls > 0, means, np.nan),
-        pending=state.assignments.pending,
+        pending=state.assignments.pending - overdue,
         dropped=int((status == DROPPED).sum()),
-        expired=int((status == EXPIRED).sum()),
+        expired=int((status == EXPIRED).sum()) + overdue,
         events=state.seq,
         created_at=state.created_at,
         closed_at=state.closed_at,
         past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in engine.past),
+        forecast=engine.forecast(),
     )
 
 
@@ -99,7 +116,7 @@ def records_of(state: State) -> list[dict[str, Any]]:
             "id": number,
             "arm": state.problem.arms[state.assignments.arm(number)],
             "status": STATUS_NAMES[state.assignments.status(number)],
-            "asked_at": state.assignments.since(number),
+            "asked_at": views.time_text(state.assignments.since(number)),
         }
         told = zip(names, state.assignments.rewards(number), strict=True)
         found.append(row | {name: None if math.isnan(value) else value for name, value in told})

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mobai.document import Block, Paragraph, Picture, Table
+from mobai.extras import need
 from mobai.lab.instances import find_instance
-from mobai.lab.results import need
+from mobai.lab.plots import draw_means
+from mobai.lab.summary import SummaryRow
 from mobai.paper.archive import Archive
 from mobai.paper.runs import EPSILONS, LADDER, SYNTHETIC, TENTH
 from mobai.theory.lower_bound import lower_bound
@@ -37,9 +40,7 @@ def draw_line(axes: Axes, archive: Archive, run: str, rule: str, label: str, **s
     """Draw mean stopping times with their 95 % intervals against log(1/delta)."""
     summary = archive.summary(run)
     rows = [row for x in LADDER if (row := summary.get((rule, "empirical", x))) is not None]
-    means = np.array([row.mean for row in rows])
-    half = np.array([row.mean_interval[1] for row in rows]) - means
-    axes.errorbar([row.log_inv_delta for row in rows], means, half, marker="o", ms=3, capsize=2, label=label, **style)
+    draw_means(axes, rows, label=label, **style)
 
 
 def draw_bound(axes: Axes) -> None:
@@ -80,7 +81,7 @@ def figure_2(archive: Archive) -> list[Block]:
     summary = archive.summary("synthetic-eta")
     header = ["eta", *(f"log(1/delta) = {x:.4g}" for x in (1.0, TENTH, 10.0, 100.0))]
     rows = [
-        [f"{eta:g}", *(f"{summary[rule, 'empirical', x].mean:,.0f}" for x in (1.0, TENTH, 10.0, 100.0))]
+        [f"{eta:g}", *(_mean_text(summary[rule, "empirical", x]) for x in (1.0, TENTH, 10.0, 100.0))]
         for rule, eta in ETAS.items()
     ]
     last = {eta: summary[rule, "empirical", 100.0].mean for rule, eta in ETAS.items()}
@@ -93,6 +94,16 @@ def figure_2(archive: Archive) -> list[Block]:
     return [Paragraph(text), Table(header, rows, left=0), picture]
 
 
+def _mean_text(row: SummaryRow) -> str:
+    """Return the mean stopping time as text; "at least" where a trial was cut off before it stopped."""
+    return f"{row.mean:,.0f}" if row.stopped == row.trials else f"at least {row.mean:,.0f}"
+
+
+def _stopped_mean(row: SummaryRow) -> float:
+    """Return the mean stopping time, NaN (which is not drawn) where a trial was cut off before it stopped."""
+    return row.mean if row.stopped == row.trials else math.nan
+
+
 def theory(archive: Archive) -> list[Block]:
     """Return what the theory predicts, and what was measured."""
     instance = find_instance(SYNTHETIC)
@@ -101,13 +112,14 @@ def theory(archive: Archive) -> list[Block]:
     header, rows = ["eta", "c~", "Z(tau)/tau times c~", "mean tau / log(1/delta)", "(1 + eta) c*"], []
     for rule, eta in ETAS.items():
         level = lower_bound(instance, eta).value
-        means = np.array([archive.summary("synthetic-eta")[rule, "empirical", x].mean for x in LADDER])
+        means = np.array([_stopped_mean(archive.summary("synthetic-eta")[rule, "empirical", x]) for x in LADDER])
         # At the stopping time Z has just passed log((1 + log tau) / delta).
         evidence = (np.array(LADDER) + np.log1p(np.log(means))) / means * level
         rate.plot(LADDER, evidence, marker="o", ms=3, label=f"eta = {eta:g}")
         line = time.plot(LADDER, means / np.array(LADDER), marker="o", ms=3, label=f"eta = {eta:g}")
         time.axhline((1 + eta) * best, color=line[0].get_color(), lw=0.8, ls="--")
-        ends = (f"{evidence[-1]:.3f}", f"{means[-1] / LADDER[-1]:.1f}", f"{(1 + eta) * best:.1f}")
+        last = (f"{evidence[-1]:.3f}", f"{means[-1] / LADDER[-1]:.1f}")
+        ends = (*(("cut off", "cut off") if math.isnan(means[-1]) else last), f"{(1 + eta) * best:.1f}")
         rows.append([f"{eta:g}", f"{level:.1f}", *ends])
     rate.axhline(1, color="black", lw=0.8)
     rate.set(xlabel="log(1/delta)", title="Z(tau)/tau, times c~: tends to one", ylim=(0, 1.1))
@@ -154,11 +166,12 @@ def remark_2(archive: Archive) -> list[Block]:
     figure, (axes,) = new_figure()
     header, rows = ["rule", "slope of log mean pulls against log(1/eps)"], []
     for rule in ("mo-bai", "top-two"):
-        means = [archive.summary(f"remark-2-{eps}")[rule, "empirical", TENTH].mean for eps in EPSILONS]
+        means = [_stopped_mean(archive.summary(f"remark-2-{eps}")[rule, "empirical", TENTH]) for eps in EPSILONS]
         axes.loglog(EPSILONS, means, marker="o", label=rule)
         small = slice(-3, None)
-        slope = np.polyfit(-np.log(EPSILONS[small]), np.log(means[small]), 1)[0]
-        rows.append([rule, f"{slope:.2f}"])
+        if not np.isnan(means[small]).any():
+            slope = np.polyfit(-np.log(EPSILONS[small]), np.log(means[small]), 1)[0]
+        rows.append([rule, "cut off" if np.isnan(means[small]).any() else f"{slope:.2f}"])
     bounds = [lower_bound(find_instance(f"remark2:eps={eps}")).samples(log_inv_delta=TENTH) for eps in EPSILONS]
     axes.loglog(EPSILONS, bounds, "k--", label="lower bound, 1/eps^2")
     axes.set(xlabel="eps", ylabel="mean pulls, delta = 0.1", title="Remark 2: the cost of a small gap")

@@ -3,9 +3,10 @@
 from mobai.problem.family import Bernoulli, Bounded, Family, Gaussian, SubGaussian, UnknownVariance
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
-from mobai.problem.problem import FloatArray, IntArray, Problem
+from mobai.problem.problem import Arm, FloatArray, IntArray, Problem
 
 __all__ = [
+    "Arm",
     "Bernoulli",
     "Bounded",
     "Family",

@@ -14,7 +14,6 @@ JSON: an object with ``means`` (a list of rows) and optionally ``sd``, ``arms``,
 from __future__ import annotations
 
 import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 from mobai.errors import InputError
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
+from mobai.rows import check_rectangular, split_csv
 
 _NAME_COLUMN = ("arm", "arms", "name", "")
 
@@ -61,14 +61,7 @@ def save(instance: Instance, path: Path) -> None:
 
 
 def _read_csv(text: str) -> Instance:
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        raise InputError(f"is not a table in CSV ({error})") from None
-    if not rows:
-        raise InputError("the table is empty")
-    if len(rows[0]) == 1 and ";" in rows[0][0]:
-        raise InputError("cells must be separated by commas, found ';'")
+    rows = split_csv(text)
     header = None if all(_is_number(cell) for cell in rows[0]) else [cell.strip() for cell in rows[0]]
     # "A,0.3,80" is no header but the first arm, with its name.
     if header and header[0].lower() not in _NAME_COLUMN and header[1:] and all(map(_is_number, header[1:])):
@@ -76,7 +69,7 @@ def _read_csv(text: str) -> Instance:
     body = rows[1:] if header else rows
     if not body:
         raise InputError("the table has a header but no arms")
-    _check_rectangular(body, len(rows[0]), first=2 if header else 1)
+    check_rectangular(body, len(rows[0]), first=2 if header else 1)
     named = _has_names(header, body)
     arms = [row[0].strip() for row in body] if named else None
     table = _table([row[named:] for row in body], first=2 if header else 1)
@@ -102,12 +95,6 @@ def _assemble(table: np.ndarray[Any, Any], arms: list[str] | None, columns: list
             raise InputError(f"column {column!r} names no objective of the table ({', '.join(names)})")
         sd[:, names.index(column[3:-1])] = table[:, columns.index(column)]
     return Instance(means, sd, arms, objectives)
-
-
-def _check_rectangular(body: list[list[str]], width: int, first: int) -> None:
-    for line, row in enumerate(body, start=first):
-        if len(row) != width:
-            raise InputError(f"row {line} has {len(row)} cells, the first row has {width}")
 
 
 def _table(body: list[list[str]], first: int) -> np.ndarray[Any, Any]:

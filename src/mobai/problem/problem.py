@@ -22,6 +22,39 @@ _LARGEST = 1e100
 _SD_RANGE = (1e-50, 1e50)
 
 
+class Arm(int):
+    """An arm of a problem: its index, and its name.
+
+    Examples
+    --------
+    >>> arm = Problem(["A", "B"], 1, sd=1.0).arm("B")
+    >>> print(arm, arm.name, arm + 0)
+    B B 1
+    """
+
+    name: str
+
+    def __new__(cls, index: int, name: str) -> Arm:
+        """Return the arm of an index."""
+        arm = super().__new__(cls, index)
+        arm.name = name
+        return arm
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
+
+    __format__ = object.__format__
+
+    def __repr__(self) -> str:
+        """Show both."""
+        return f"Arm({int(self)}, {self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle both."""
+        return Arm, (int(self), self.name)
+
+
 class Problem:
     """The arms, the objectives and the known noise: everything but the means.
 
@@ -76,10 +109,19 @@ class Problem:
         self.eps = frozen(np.array([objective.eps for objective in self.objectives]))
         self.ranges = _oriented_ranges(self.objectives)
 
-    def arm_index(self, arm: int) -> int:
-        """Check that ``arm`` is the index of an arm, and give it as a plain int."""
+    def arm(self, arm: int | str) -> Arm:
+        """Return an arm, given by its index or its name."""
+        index = self.arm_index(arm)
+        return Arm(index, self.arms[index])
+
+    def arm_index(self, arm: int | str) -> int:
+        """Return the index of an arm, given by its index or its name, as a plain int."""
+        if isinstance(arm, str):
+            if arm not in self.arms:
+                raise InputError(f"arm must be one of {', '.join(self.arms)}, not {arm!r}")
+            return self.arms.index(arm)
         if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < len(self.arms):
-            raise InputError(f"arm must be an integer from 0 to {len(self.arms) - 1}, not {arm!r}")
+            raise InputError(f"arm must be a name or an integer from 0 to {len(self.arms) - 1}, not {arm!r}")
         return int(arm)
 
     def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float | None]) -> list[float]:

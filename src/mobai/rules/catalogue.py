@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, signature
 from typing import Any
 
 from mobai.errors import InputError, did_you_mean
+from mobai.extras import find_object
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.d_tracking import DTracking
 from mobai.rules.sampling.frank_wolfe import FrankWolfeSampling
@@ -37,13 +38,23 @@ def sampling_rule(text: str) -> SamplingRule:
     TopTwo()
     >>> sampling_rule("mo-bai:eta=0.5,refresh=every")
     MOBAI(eta=0.5, refresh='every')
+
+    A rule of one's own is named by its module and class, with options after another colon:
+    ``package.module:Class:key=value``.
     """
     if not isinstance(text, str):
         raise InputError(f"rule must be a name such as 'top-two', not {text!r}")
     name, options = parse_spec(text)
+    if ":" in name:
+        return _build(name, _own_class(name), options)
     if name not in SAMPLING:
         raise InputError(f"rule must be one of {', '.join(SAMPLING)}, not {name!r}{did_you_mean(name, SAMPLING)}")
-    known = signature(SAMPLING[name]).parameters
+    return _build(name, SAMPLING[name], options)
+
+
+def _build(name: str, make: Callable[..., SamplingRule], options: dict[str, Any]) -> SamplingRule:
+    """Make a rule, once its options are seen to fit."""
+    known = _parameters(name, make)
     for key in options:
         if key not in known:
             guess = did_you_mean(key, known)
@@ -53,12 +64,47 @@ def sampling_rule(text: str) -> SamplingRule:
     for key, parameter in known.items():
         if parameter.default is Parameter.empty and key not in options:
             raise InputError(f"rule {name!r} needs the option {key}, as in {name}:{key}=0.1")
-    return SAMPLING[name](**options)
+    try:
+        rule = make(**options)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"rule: {name} cannot be made: {str(error) or type(error).__name__}") from None
+    if isinstance(rule, type) or not isinstance(rule, SamplingRule):
+        raise InputError(f"rule: {name} must have name, stopping, init and choose, as mobai.SamplingRule says")
+    return rule
+
+
+def _own_class(path: str) -> Callable[..., SamplingRule]:
+    """Return a class of somebody's own; nothing else is ever called, whatever a journal names."""
+    found = find_object(path, "rule")
+    if not isinstance(found, type) or not all(callable(getattr(found, method, None)) for method in ("init", "choose")):
+        raise InputError(
+            f"rule: {path} must be a class with name, stopping, init and choose, as mobai.SamplingRule says"
+        )
+    made: Callable[..., SamplingRule] = found
+    return made
+
+
+def _parameters(name: str, make: Callable[..., SamplingRule]) -> Mapping[str, Parameter]:
+    try:
+        return signature(make).parameters
+    except (TypeError, ValueError):
+        raise InputError(f"rule: {name} must be a class of sampling rules, not {make!r}") from None
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
-    """Split ``name:key=value,key=value`` into the name and its options, numbers as numbers."""
+    """Split ``name:key=value,key=value`` into the name and its options, numbers as numbers; ``module:Class`` is a name.
+
+    Examples
+    --------
+    >>> parse_spec("my.rules:Greedy:eta=0.5")
+    ('my.rules:Greedy', {'eta': 0.5})
+    """
     name, _, rest = text.partition(":")
+    head, _, tail = rest.partition(":")
+    if head.strip().isidentifier() and name.strip() not in SAMPLING:
+        name, rest = f"{name.strip()}:{head.strip()}", tail
     options: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
@@ -92,6 +138,19 @@ def rule_spec(rule: SamplingRule) -> str:
     changed = [(f.name, getattr(rule, f.name)) for f in fields(rule) if getattr(rule, f.name) != f.default]
     options = ",".join(f"{name}={_text(value)}" for name, value in changed)
     return f"{rule.name}:{options}" if options else rule.name
+
+
+def rule_address(rule: SamplingRule) -> str:
+    """Write a rule as text that :func:`sampling_rule` reads back in another process."""
+    made = type(rule)
+    if SAMPLING.get(rule.name) is made:
+        return rule_spec(rule)
+    address = f"{made.__module__}:{made.__qualname__}"
+    _, _, options = rule_spec(rule).partition(":")
+    written = f"{address}:{options}" if options else address
+    if made.__module__ == "__main__" or "<" in address or sampling_rule(written) != rule:
+        raise InputError(f"rule: {address} cannot be found again; make it a dataclass at the top of a module")
+    return written
 
 
 def _text(value: Any) -> str:

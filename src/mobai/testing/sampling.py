@@ -39,7 +39,7 @@ def _noise(problem: Problem) -> np.random.Generator:
 
 
 def _drive(session: Session, pulls: int, noise: np.random.Generator) -> list[int]:
-    arms = []
+    arms: list[int] = []
     for _ in range(pulls):
         arm = session.ask()
         session.tell(arm, noise.standard_normal(session.problem.shape[1]) + arm)

@@ -1,11 +1,14 @@
-"""How many samples will it take? The noise-free forecast for a planned experiment."""
+"""How many samples will it take? Forecasts for an experiment that is planned, and for one that is running."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from mobai.kernels.evidence import WIDTHS
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import evidence_of, find_threshold
@@ -38,3 +41,83 @@ def forecast_samples(
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return float(counts(high).sum())
+
+
+class Remaining(NamedTuple):
+    """A forecast from what has been observed: how many more samples, if the means are as they look now.
+
+    Attributes
+    ----------
+    samples
+        In all, until every objective is decided; infinite if a leader is tied.
+    per_objective
+        Until each objective is decided; 0 if it is. Shape (M,).
+    per_arm
+        Where they should go. Shape (K,).
+    """
+
+    samples: float
+    per_objective: FloatArray
+    per_arm: FloatArray
+
+
+def remaining_samples(
+    observations: Observations, undecided: npt.NDArray[np.bool_], level: float | FloatArray
+) -> Remaining | None:
+    """Forecast how many more samples it takes to decide the objectives that are not; None before every arm has rewards.
+
+    Per objective, arms get their shares of the single-objective optimum (Garivier and Kaufmann 2016, approximately),
+    and the evidence is that of Gaussian rewards whose standard deviations are those seen. A number to plan with, no
+    more: it forgets what the estimates themselves are uncertain of.
+    """
+    arrays = observations.arrays
+    active = arrays.active.astype(np.bool_)
+    if (arrays.counts[:, active] == 0).any():
+        return None
+    levels = np.broadcast_to(np.asarray(level, np.float64), arrays.active.shape)
+    now = arrays.counts.min(axis=0)
+    targets = np.array(
+        [_target(observations, m, now, levels) if undecided[m] else now for m in range(len(arrays.leaders))]
+    )
+    more = np.maximum(targets - now, 0.0)
+    per_arm = more.max(axis=0)
+    return Remaining(float(per_arm.sum()), more.sum(axis=1), per_arm)
+
+
+def _target(observations: Observations, m: int, now: FloatArray, levels: FloatArray) -> FloatArray:
+    """Return how many rewards of each arm decide an objective, none fewer than now; infinite if a leader is tied."""
+    arrays, best = observations.arrays, observations.arrays.leaders[m]
+    rivals = arrays.active.astype(np.bool_)
+    rivals[best] = False
+    gaps = (arrays.means[m, best] - arrays.means[m] + arrays.objectives.eps[m])[rivals]
+    sd = np.maximum(arrays.sd[m], 1e-6 * arrays.sd[m].max() + 1e-150)
+    if not (gaps > 0).all():
+        return np.where(arrays.active == 1, math.inf, now)
+    shares = np.zeros(len(now))
+    shares[rivals] = (sd[rivals] / gaps) ** 2
+    shares[best] = sd[best] * math.sqrt(float(((shares[rivals] / sd[rivals]) ** 2).sum()))
+    shares /= shares.sum()
+
+    def enough(total: float) -> bool:
+        counts = np.maximum(now, total * shares)
+        ratio = sd[rivals] / sd[best]
+        leader, other = counts[best] * ratio, counts[rivals] / ratio
+        costs = gaps**2 / (2 * (sd[best] ** 2 / counts[best] + sd[rivals] ** 2 / counts[rivals]))
+        return bool((_mixture(costs, leader, other) > np.maximum(levels[rivals], levels[best])).all())
+
+    high = float(now.sum())
+    while not enough(high) and high < 1e15:
+        high *= 1.5
+    low = high / 1.5
+    while high - low > 0.01 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return np.maximum(now, high * shares)
+
+
+def _mixture(costs: FloatArray, leader: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the evidence of the threshold mixture, up to what averaging over its widths adds to the largest term."""
+    u = (leader / other + other / leader) / (leader + other)
+    lines = [costs / (1 + c * u) - 0.5 * np.log((1 + leader / c) * (1 + other / c)) for c in WIDTHS]
+    evidence: FloatArray = np.max(lines, axis=0) - math.log(len(WIDTHS))
+    return evidence

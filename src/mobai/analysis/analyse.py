@@ -1,0 +1,125 @@
+"""What a log says: the best arm of every objective, or how many more samples it takes to know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai import views
+from mobai.analysis.logs import ASSUMPTION, Log, read_log
+from mobai.engine import Engine, Verdict
+from mobai.problem import FloatArray, IntArray, Objective
+from mobai.rules.sampling.uniform import Uniform
+from mobai.rules.stopping import GLR
+from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.forecast import Remaining
+from mobai.theory.intervals import Intervals
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """What a log says.
+
+    Attributes
+    ----------
+    verdict
+        What is decided, after which row (``decisions[m].pull``), and the evidence.
+    intervals
+        Confidence intervals for every mean, K x M.
+    counts, missing
+        Per arm and objective: rewards, and rows without one. Shape (K, M).
+    means
+        The mean of those rewards, NaN without any. Shape (K, M).
+    forecast
+        How many more samples it takes and where, if the means are as they look; None if an arm has no rewards.
+    assumption
+        What the guarantee rests on, in a sentence.
+    """
+
+    verdict: Verdict
+    intervals: Intervals
+    counts: IntArray
+    missing: IntArray
+    means: FloatArray
+    forecast: Remaining | None
+    assumption: str = ASSUMPTION
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw the means with their intervals, objective by objective; return the figure, or save it."""
+        from mobai.analysis.plot import plot_means
+
+        return plot_means(self, path)
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        return views.analysis_text(self)
+
+    def _repr_html_(self) -> str:
+        return views.analysis_html(self)
+
+
+def analyse(
+    data: Any,
+    objectives: Sequence[Objective | str],
+    *,
+    arm: str = "arm",
+    arms: Sequence[str] | None = None,
+    delta: float = 0.05,
+    sd: npt.ArrayLike | None = None,
+) -> Analysis:
+    """Say what observations that are already there prove, as a live experiment would have.
+
+    The evidence is looked at after every row, so that peeking costs nothing. Rows must be in the order in which they
+    were collected, and which arm came next must not have depended on what it would bring.
+
+    Parameters
+    ----------
+    data
+        A file (CSV with a header, JSON lines, a JSON array of objects, Parquet), a data frame, or rows: mappings from
+        column to value. Empty cells are missing metrics.
+    objectives
+        The columns to compare, as :class:`Objective` values or short forms (``"signup:bernoulli"``).
+    arm
+        The column that names the arm.
+    arms
+        The arms there are; those of the log, in the order of their first rows, unless given.
+    delta
+        The error probability, for all objectives together.
+    sd
+        As for :class:`Problem`.
+
+    Examples
+    --------
+    >>> rows = [{"variant": "AB"[n % 2], "click": int(n % 2 == 0 or n % 10 == 1)} for n in range(200)]
+    >>> found = analyse(rows, ["click:bernoulli"], arm="variant")
+    >>> found.verdict.answers, found.verdict.stopped, found.counts.tolist()
+    (('A',), True, [[100], [100]])
+    """
+    x = resolve_log_inv_delta(delta)
+    return analyse_log(read_log(data, objectives, arm=arm, arms=arms, sd=sd), x)
+
+
+def analyse_log(log: Log, log_inv_delta: float) -> Analysis:
+    """Say what a log proves."""
+    problem = log.problem
+    engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta)
+    for arm, rewards in zip(log.arms, log.rewards, strict=True):
+        engine.ask(arm)
+        engine.tell(arm, rewards)
+    counts = engine.observations.pulls
+    rows = np.bincount(log.arms, minlength=problem.shape[0])
+    with np.errstate(invalid="ignore"):
+        means = np.where(counts > 0, engine.observations.means * problem.signs, np.nan)
+    return Analysis(
+        verdict=engine.verdict(),
+        intervals=engine.intervals(),
+        counts=counts,
+        missing=rows[:, None] - counts,
+        means=means,
+        forecast=engine.forecast(),
+    )

@@ -1,0 +1,99 @@
+"""A log of observations: rows with an arm and metrics, checked against the problem they are taken for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from mobai.errors import InputError, did_you_mean
+from mobai.problem import Objective, Problem
+from mobai.problem.problem import read_objectives
+from mobai.rows import Row, number_in, read_rows
+
+ASSUMPTION = (
+    "This holds if the rows are in the order in which they were collected, and which arm came next did not depend on "
+    "what it would bring."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Observations in the order in which they were collected.
+
+    Attributes
+    ----------
+    problem
+        The arms found in the log (or given) and the objectives.
+    arms
+        The index of each row's arm.
+    rewards
+        Of each row: one reward per objective, NaN where it is missing.
+    """
+
+    problem: Problem
+    arms: list[int]
+    rewards: list[list[float]]
+
+    def rows(self) -> Iterable[tuple[str, dict[str, float]]]:
+        """Return the name of each row's arm, and its metrics without what is missing; rows without any are left out."""
+        names = self.problem.objective_names
+        for arm, rewards in zip(self.arms, self.rewards, strict=True):
+            told = {name: reward for name, reward in zip(names, rewards, strict=True) if not math.isnan(reward)}
+            if told:
+                yield self.problem.arms[arm], told
+
+
+def read_log(
+    data: Any,
+    objectives: Sequence[Objective | str],
+    *,
+    arm: str = "arm",
+    arms: Sequence[str] | None = None,
+    sd: npt.ArrayLike | None = None,
+) -> Log:
+    """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
+    rows, metrics = _rows_of(data), read_objectives(objectives)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    for column, what in ((arm, "arm"), *((objective.name, "objectives") for objective in metrics)):
+        if column not in columns:
+            guess = did_you_mean(column, columns)
+            raise InputError(f"{what}: there is no column {column!r}; there are {', '.join(map(str, columns))}{guess}")
+    names = [_arm_name(row.get(arm), number) for number, row in enumerate(rows, start=1)]
+    problem = Problem(list(dict.fromkeys(names)) if arms is None else arms, metrics, sd)
+    place = {name: index for index, name in enumerate(problem.arms)}
+    for number, name in enumerate(names, start=1):
+        if name not in place:
+            raise InputError(f"row {number}: arm must be one of {', '.join(problem.arms)}, not {name!r}")
+    return Log(problem, [place[name] for name in names], [_rewards(problem, row, n) for n, row in enumerate(rows, 1)])
+
+
+def _rows_of(data: Any) -> Sequence[Row]:
+    if isinstance(data, str | Path):
+        return read_rows(data)
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        rows: list[Row] = data.to_dict(orient="records")
+    elif isinstance(data, Iterable):
+        rows = list(data)
+    else:
+        raise InputError(f"data must be a file, a data frame or rows, not {type(data).__name__}")
+    if not rows or not all(isinstance(row, Mapping) for row in rows):
+        raise InputError("data must be at least one row, each a mapping from column to value")
+    return rows
+
+
+def _arm_name(value: Any, number: int) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        raise InputError(f"row {number}: the arm is missing")
+    return str(value)
+
+
+def _rewards(problem: Problem, row: Row, number: int) -> list[float]:
+    try:
+        return problem.check_rewards({name: number_in(row, name) for name in problem.objective_names})
+    except InputError as error:
+        raise InputError(f"row {number}: {error}") from None

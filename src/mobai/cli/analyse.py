@@ -1,0 +1,43 @@
+"""``mobai analyse``: what observations that are already there prove."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from mobai import views
+from mobai.analysis.logs import read_log
+from mobai.cli import loading, options, screen
+from mobai.kernels import interpret
+from mobai.theory.confidence import resolve_log_inv_delta
+
+
+@click.command("analyse")
+@click.argument("file", metavar="FILE")
+@options.objectives_option()
+@click.option("--arm-column", default="arm", show_default=True, help="The column that names the arm.")
+@options.delta_option()
+@click.option("--plot", metavar="FILE", help="Draw the means with their intervals: .png, .svg or .pdf.")
+@options.json_option()
+def command(
+    file: str, objectives: tuple[str, ...], arm_column: str, delta: float, plot: str | None, as_json: bool
+) -> None:
+    """Say which arms a log proves to be best: CSV with a header, JSON lines, Parquet, or - for standard input.
+
+    Rows must be in the order of collection, and which arm came next must not have depended on what it would bring.
+    """
+    log_inv_delta = resolve_log_inv_delta(delta)
+    log = read_log(file, objectives, arm=arm_column)
+    if len(log.arms) <= loading.MOST_REPORTS:
+        interpret()
+    # Only now: importing it imports the kernels, one way or the other.
+    from mobai.analysis.analyse import analyse_log
+
+    analysis = analyse_log(log, log_inv_delta)
+    if as_json:
+        click.echo(json.dumps(views.analysis_json(analysis), indent=2, allow_nan=False))
+    else:
+        screen.out.print(screen.laid_out_blocks(views.analysis_blocks(analysis)))
+    if plot is not None:
+        analysis.plot(plot)

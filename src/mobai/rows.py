@@ -1,0 +1,134 @@
+"""Rows from files, each a mapping from column to value: CSV, JSON lines, a JSON array, Parquet.
+
+Every complaint is one line that names the file and the row. Cells that are left empty are None.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from mobai.errors import InputError
+from mobai.extras import need
+
+Row = dict[str, Any]
+
+
+def read_rows(source: str | Path) -> list[Row]:
+    """Read a file, or standard input for ``-``; at least one row."""
+    name = "standard input" if str(source) == "-" else str(source)
+    try:
+        if Path(source).suffix.lower() in (".parquet", ".pq"):
+            rows = _read_parquet(Path(source))
+        else:
+            data = sys.stdin.buffer.read() if str(source) == "-" else Path(source).read_bytes()
+            rows = parse_rows(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: is not a text file in UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or 'cannot be read'}") from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    return rows
+
+
+def parse_rows(text: str) -> list[Row]:
+    """Read rows from text, at least one: a JSON array, JSON lines, or CSV with a header."""
+    start = text.lstrip()[:1]
+    rows = _parse_json(text) if start in ("[", "{") else _parse_csv(text)
+    if not rows:
+        raise InputError("has no rows")
+    return rows
+
+
+def split_csv(text: str) -> list[list[str]]:
+    """Return the cells of a table in CSV, without empty lines, at least one row."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise InputError(f"is not a table in CSV ({error})") from None
+    if not rows:
+        raise InputError("the table is empty")
+    for separator, shown in ((";", "';'"), ("\t", "a tab")):
+        if len(rows[0]) == 1 and separator in rows[0][0]:
+            raise InputError(f"cells must be separated by commas, found {shown}")
+    return rows
+
+
+def check_rectangular(body: Iterable[list[str]], width: int, first: int) -> None:
+    """Refuse rows that are shorter or longer than the first."""
+    for number, row in enumerate(body, start=first):
+        if len(row) != width:
+            raise InputError(f"row {number} has {len(row)} cells, the first row has {width}")
+
+
+def number_in(row: Row, column: str) -> float | None:
+    """Return the number in a column, None where it is left empty."""
+    value = row.get(column)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        found = float(value) if isinstance(value, str | Real) or hasattr(value, "dtype") else math.nan
+    except (TypeError, ValueError, OverflowError):
+        found = math.inf
+    if math.isnan(found) and isinstance(value, float):
+        return None
+    if not math.isfinite(found):
+        raise InputError(f"{column} must be a number, not {str(value)[:80]!r}")
+    return found
+
+
+def _parse_csv(text: str) -> list[Row]:
+    header, *body = split_csv(text)
+    columns = [cell.strip() for cell in header]
+    check_rectangular(body, len(columns), first=2)
+    _refuse_twice(columns, "column")
+    return [{name: cell.strip() or None for name, cell in zip(columns, row, strict=True)} for row in body]
+
+
+def _parse_json(text: str) -> list[Row]:
+    try:
+        if text.lstrip().startswith("["):
+            found = json.loads(text, object_pairs_hook=_row)
+        else:
+            found = [json.loads(line, object_pairs_hook=_row) for line in text.splitlines() if line.strip()]
+    except (json.JSONDecodeError, RecursionError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"is neither CSV nor JSON lines ({error})") from None
+    for number, row in enumerate(found, start=1):
+        if not isinstance(row, dict):
+            raise InputError(f"row {number} is not a JSON object")
+    rows: list[Row] = found
+    return rows
+
+
+def _row(pairs: list[tuple[str, Any]]) -> Row:
+    _refuse_twice([name for name, _ in pairs], "key")
+    return dict(pairs)
+
+
+def _refuse_twice(names: list[str], what: str) -> None:
+    name, count = Counter(names).most_common(1)[0] if names else ("", 1)
+    if count > 1:
+        raise InputError(f"the {what} {name!r} is there twice")
+
+
+def _read_parquet(path: Path) -> list[Row]:
+    arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+    try:
+        with path.open("rb") as file:
+            rows: list[Row] = parquet.read_table(file).to_pylist()
+    except arrow.ArrowException:
+        raise InputError("is not a Parquet file") from None
+    if not rows:
+        raise InputError("has no rows")
+    return rows

@@ -1,0 +1,187 @@
+"""Data that is already there."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mobai import GLR, Experiment, InputError, Policy, Problem, Uniform, analyse
+from mobai.live.journal import MemoryJournal
+
+OBJECTIVES = ["signup:bernoulli", "revenue:bounded=0..500"]
+
+
+def rows(count: int = 900, seed: int = 1) -> list[dict[str, Any]]:
+    rng, found = np.random.default_rng(seed), []
+    for n in range(count):
+        arm = "ABC"[n % 3]
+        signup = int(rng.random() < {"A": 0.2, "B": 0.6, "C": 0.3}[arm])
+        late = rng.random() < 0.1
+        found.append({"variant": arm, "signup": signup, "revenue": None if late else signup * rng.uniform(10, 300)})
+    return found
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    frame = pd.DataFrame(rows())
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_json(tmp_path / "log.jsonl", orient="records", lines=True, double_precision=15)
+    frame.to_json(tmp_path / "log.json", orient="records", double_precision=15)
+    frame.to_parquet(tmp_path / "log.parquet")
+    return {path.suffix: path for path in tmp_path.iterdir()}
+
+
+def test_every_form_says_the_same(files: dict[str, Path]) -> None:
+    known = analyse(rows(), OBJECTIVES, arm="variant")
+    assert known.verdict.decisions[0] is not None
+    assert known.verdict.answers[0] == "B"
+    assert known.counts[:, 0].tolist() == [300, 300, 300]
+    assert (known.counts + known.missing == 300).all()
+    for data in (pd.DataFrame(rows()), *files.values()):
+        found = analyse(data, OBJECTIVES, arm="variant")
+        assert str(found) == str(known)
+        np.testing.assert_allclose(found.means, known.means, rtol=1e-9)
+
+
+def test_it_decides_as_a_session_would() -> None:
+    log = rows()
+    session = Policy(Uniform(), GLR()).start(Problem(["A", "B", "C"], OBJECTIVES))
+    for row in log:
+        session.record(row["variant"], {"signup": row["signup"], "revenue": row["revenue"]})
+    found = analyse(log, OBJECTIVES, arm="variant", delta=0.01)
+    assert found.verdict.decisions == session.verdict(0.01).decisions
+    assert found.verdict.evidence.tolist() == session.verdict(0.01).evidence.tolist()
+
+
+def test_the_forecast_is_of_the_right_size() -> None:
+    """Of the samples that a decision takes in the end, over twenty logs: it is a forecast, within a factor of three."""
+    ratios = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        log = [{"arm": "AB"[n % 2], "x": rng.normal(0.4 * (n % 2), 1.0)} for n in range(2000)]
+        early = analyse(log[:60], ["x:gaussian=1"], delta=0.01)
+        late = analyse(log, ["x:gaussian=1"], delta=0.01)
+        assert early.forecast is not None
+        assert late.verdict.decisions[0] is not None
+        if early.verdict.stopped:
+            assert early.forecast.samples == 0
+        elif math.isfinite(early.forecast.samples):
+            ratios.append((60 + early.forecast.samples) / late.verdict.decisions[0].pull)
+    assert len(ratios) > 10
+    assert 1 / 3 < np.median(ratios) < 3
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        ([], {}, "data must be at least one row"),
+        (7, {}, "data must be a file, a data frame or rows, not int"),
+        ([{"variant": "A", "signup": 1}], {}, "objectives: there is no column 'revenue'"),
+        (
+            [{"arm": "A", "signups": 1}],
+            {"arm": "arm"},
+            "there are arm, signups; did you mean 'signups'?",
+        ),
+        (rows(2), {"arm": "varaint"}, "arm: there is no column 'varaint'; there are variant"),
+        (
+            [*rows(3), {"variant": "A", "signup": 2, "revenue": 1}],
+            {},
+            "row 4: rewards: 'signup' must be 0 or 1",
+        ),
+        ([*rows(3), {"variant": "A", "signup": "yes"}], {}, "row 4: signup must be a number, not 'yes'"),
+        ([*rows(3), {"signup": 1, "revenue": 1}], {}, "row 4: the arm is missing"),
+        (rows(9), {"arms": ["A", "B"]}, "row 3: arm must be one of A, B, not 'C'"),
+        (rows(1), {}, "arms: at least two are needed"),
+        (rows(9), {"delta": 2}, "delta must be a number between 0 and 1"),
+    ],
+)
+def test_bad_logs(data: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as found:
+        analyse(data, OBJECTIVES, **{"arm": "variant", **options})
+    assert message in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("variant;signup;revenue\nA;1;2\n", "cells must be separated by commas, found ';'"),
+        ("variant\tsignup\nA\t1\n", "cells must be separated by commas, found a tab"),
+        ("variant,signup,revenue\nA,1\n", "row 2 has 2 cells, the first row has 3"),
+        ("variant,signup,signup\nA,1,0\n", "the column 'signup' is there twice"),
+        ('{"variant": "A", "signup": 1, "signup": 0}', "the key 'signup' is there twice"),
+        ('{"variant": "A"', "is neither CSV nor JSON lines"),
+        ("[1, 2]", "row 1 is not a JSON object"),
+        ("", "the table is empty"),
+        ("[]", "has no rows"),
+        ("variant,signup,revenue\n", "has no rows"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(text)
+    with pytest.raises(InputError) as found:
+        analyse(path, OBJECTIVES, arm="variant")
+    assert str(found.value).startswith(f"{path}: ")
+    assert message in str(found.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    for name in ("no.csv", "no.parquet"):
+        with pytest.raises(InputError, match="No such file"):
+            analyse(tmp_path / name, OBJECTIVES)
+    (tmp_path / "bad.parquet").write_text("x" * 100)
+    with pytest.raises(InputError, match="is not a Parquet file"):
+        analyse(tmp_path / "bad.parquet", OBJECTIVES)
+
+
+def test_it_can_be_drawn(tmp_path: Path) -> None:
+    found = analyse(rows(60), OBJECTIVES, arm="variant")
+    found.plot(tmp_path / "means.svg")
+    assert "<svg" in (tmp_path / "means.svg").read_text()
+    assert len(found.plot().axes) == 2
+    with pytest.raises(InputError, match="must end in"):
+        found.plot(tmp_path / "means.gif")
+
+
+def test_it_speaks() -> None:
+    found = analyse(rows(), OBJECTIVES, arm="variant")
+    assert "the order in which they were collected" in str(found)
+    assert "more samples" in str(found)
+    assert "<table>" in found._repr_html_()
+
+
+def test_a_log_becomes_an_experiment() -> None:
+    """Its rows are answers like others: the same verdict as telling them one by one, and replay agrees."""
+    log = [row for row in rows(400) if row["revenue"] is not None]
+    taken = Experiment.create(MemoryJournal(), "log", ["A", "B", "C"], OBJECTIVES, reserve=0)
+    taken.record_all([(row["variant"], {"signup": row["signup"], "revenue": row["revenue"]}) for row in log])
+    found = analyse(log, OBJECTIVES, arm="variant")
+    np.testing.assert_array_equal(taken.verdict().evidence, found.verdict.evidence)
+    (assignment,) = taken.ask()
+    assert assignment.id == len(log) + 1
+    again = taken.replay()
+    assert again.verdict.evidence.tolist() == taken.verdict().evidence.tolist()
+    assert json.dumps(taken.records()[0])
+
+
+def test_recording() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], OBJECTIVES)
+    assignment = test.record("B", {"signup": 1})
+    test.tell(assignment, {"revenue": 20.0})
+    assert test.status().pulls.tolist() == [[0, 0], [1, 1]]
+    assert test.status().pending == 0
+    for arm, metrics, message in (
+        ("C", {"signup": 1}, "arm must be one of A, B, not 'C'"),
+        (0, {"signup": 1}, "arm must be a name, not 0"),
+        ("A", {}, "metrics must hold at least one number"),
+        ("A", {"signup": 2}, "'signup' must be 0 or 1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            test.record(arm, metrics)  # type: ignore[arg-type]
+    assert len(test.history()) == 3

@@ -1,0 +1,123 @@
+"""Arms that come and go, dropping, closing and deleting, from the shell."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.command import mobai
+
+from mobai import Experiment, experiment_names
+
+
+@pytest.fixture
+def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    url = f"sqlite:///{tmp_path / 'test.db'}"
+    monkeypatch.setenv("MOBAI_STORAGE", url)
+    assert mobai(capsys, "create", "ads", "--arm", "A", "--arm", "B", "--objective", "click:bernoulli")[0] == 0
+    return url
+
+
+def test_arms(capsys: pytest.CaptureFixture[str], storage: str) -> None:
+    assert "added C" in mobai(capsys, "add-arm", "ads", "C")[1]
+    assert "there is an arm 'C' already" in mobai(capsys, "add-arm", "ads", "C")[2]
+    assert "retired A" in mobai(capsys, "retire-arm", "ads", "A")[1]
+    assert "arm must be one of B, C, not 'A'" in mobai(capsys, "retire-arm", "ads", "A")[2]
+    assert {row["arm"] for row in json.loads(mobai(capsys, "ask", "ads", "-n", "6", "--format", "json")[1])} == {
+        "B",
+        "C",
+    }
+
+
+def test_dropping(capsys: pytest.CaptureFixture[str], storage: str) -> None:
+    mobai(capsys, "ask", "ads", "-n", "3")
+    assert "dropped 1, 3" in mobai(capsys, "drop", "ads", "1", "3")[1]
+    assert Experiment.load(storage, "ads").status().dropped == 2
+    assert "must be an id that was handed out, not 9" in mobai(capsys, "drop", "ads", "9")[2]
+
+
+def test_closing_and_deleting(
+    capsys: pytest.CaptureFixture[str], storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "closed ads" in mobai(capsys, "close", "ads")[1]
+    assert "the experiment is closed" in mobai(capsys, "ask", "ads")[2]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("adds\n"))
+    code, _, err = mobai(capsys, "delete", "ads")
+    assert (code, "nothing was removed" in err) == (2, True)
+    assert experiment_names(storage) == ["ads"]
+    assert "deleted ads" in mobai(capsys, "delete", "ads", "--yes", "ads")[1]
+    assert experiment_names(storage) == []
+    assert "there is no experiment 'ads'" in mobai(capsys, "delete", "ads", "--yes", "ads")[2]
+
+
+def test_asking_once_all_is_decided(capsys: pytest.CaptureFixture[str], storage: str) -> None:
+    test = Experiment.load(storage, "ads")
+    test.record_all([("AB"[n % 2], {"click": n % 2}) for n in range(400)])
+    code, out, err = mobai(capsys, "ask", "ads", "--if-decided", "stop")
+    assert (code, out) == (3, "")
+    assert err == "mobai: everything is decided; mobai status ads says what\n"
+    code, out, err = mobai(capsys, "ask", "ads", "--if-decided", "winner=click", "--format", "csv")
+    assert (code, out) == (0, "id,arm\n401,B\n")
+    assert mobai(capsys, "ask", "ads", "--if-decided", "never")[0] == 2
+    assert "B leads" not in mobai(capsys, "status", "ads")[1]
+
+
+def test_what_is_exported_can_be_read(capsys: pytest.CaptureFixture[str], storage: str) -> None:
+    import csv
+    from datetime import datetime
+
+    mobai(capsys, "ask", "ads")
+    rows = list(csv.DictReader(io.StringIO(mobai(capsys, "export", "ads", "--events", "--format", "csv")[1])))
+    assert json.loads(rows[1]["body"]) == {"arms": [0]}
+    assert all(datetime.fromisoformat(row["at"]).tzinfo for row in rows)
+    told = list(csv.DictReader(io.StringIO(mobai(capsys, "export", "ads", "--format", "csv")[1])))
+    assert datetime.fromisoformat(told[0]["asked_at"]).tzinfo
+
+
+def test_a_status_without_pulls_names_no_leader(capsys: pytest.CaptureFixture[str], storage: str) -> None:
+    assert json.loads(mobai(capsys, "status", "ads", "--format", "json")[1])["objectives"][0]["arm"] is None
+    assert "leads" not in mobai(capsys, "status", "ads")[1]
+
+
+def test_as_a_module(storage: str) -> None:
+    words = [sys.executable, "-m", "mobai", "experiments", "--format", "csv"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1].startswith("ads,2,1,0")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("creat",), "command: there is no 'creat'; did you mean 'create'?"),
+        (("simulate", "ads", "--rule", "toptwo"), "did you mean 'top-two'?"),
+        (("simulate", "ads", "--threshold", "mixtur"), "did you mean 'mixture'?"),
+        (("create", "x", "--arm", "A", "--arm", "B", "--objective", "t:min"), "does not say what its rewards are"),
+        (("create", "x", "--objective", "t:bernoulli"), "--arm is needed, once for each, or --from"),
+    ],
+)
+def test_slips_of_the_pen(capsys: pytest.CaptureFixture[str], storage: str, words: list[str], message: str) -> None:
+    code, _, err = mobai(capsys, *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+
+
+def test_output_that_cannot_be_written() -> None:
+    words = [sys.executable, "-m", "mobai", "plan", "ads"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "mobai: output: No space left on device\n")
+
+
+def test_output_that_cannot_be_encoded(tmp_path: Path) -> None:
+    import os
+
+    path = tmp_path / "x.csv"
+    path.write_text("arm,x\né,1\nb,2\n")
+    words, environment = [sys.executable, "-m", "mobai", "plan", str(path)], {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 1
+    assert done.stderr == "mobai: output: the encoding ascii cannot show \\xe9; set PYTHONIOENCODING=utf-8\n"

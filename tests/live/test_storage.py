@@ -1,0 +1,86 @@
+"""Addresses of storages: what is accepted, and what is never shown."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.live.rounds import new, run
+
+from mobai import Experiment, InputError, StorageError, experiment_names
+from mobai.live import database
+
+SECRETS = [
+    "postgres://u:sekret@127.0.0.1:1/x",
+    "mysql://u:sekret@host/x",
+    "u:sekret@host",
+    "postgresql://u@127.0.0.1:1/x?password=sekret",
+    "postgresql://u:sekret@host:port/x",
+    "postgresql://u:sekret@127.0.0.1:1/x?sekret=1",
+    "sqlite://u:sekret@host/x",
+    "u:sekret@host:5432/x?sslmode=require",
+]
+
+
+@pytest.mark.parametrize("url", SECRETS)
+def test_no_message_shows_a_password(url: str) -> None:
+    """Nor does any traceback."""
+    with pytest.raises((InputError, StorageError)) as found:
+        experiment_names(url)
+    text = "".join(line for line in traceback.format_exception(found.value) if url not in line)
+    assert "sekret" not in str(found.value)
+    assert "sekret" not in text.replace(repr(url), "")
+
+
+@pytest.mark.parametrize(("url", "guess"), [("sqlit:///x.db", "sqlite"), ("postgesql://h/x", "postgresql")])
+def test_a_mistyped_scheme(url: str, guess: str) -> None:
+    with pytest.raises(InputError, match=f"did you mean '{guess}'"):
+        experiment_names(url)
+
+
+def test_psycopg_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(InputError, match=r"this needs psycopg: pip install 'mobai\[postgresql\]'"):
+        experiment_names("postgresql://u@127.0.0.1:1/x")
+
+
+def test_a_silent_port_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    monkeypatch.setattr(database, "_SECONDS_TO_CONNECT", 2)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        with pytest.raises(StorageError, match="timeout expired"):
+            experiment_names(f"postgresql://u@127.0.0.1:{listener.getsockname()[1]}/x")
+
+
+@pytest.mark.parametrize("with_log", [False, True])
+def test_a_read_only_database_can_be_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_log: bool) -> None:
+    path = tmp_path / "x.db"
+    test = new(f"sqlite:///{path}")
+    run(test, 5)
+    if not with_log:
+        test._ledger.journal.close()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    looked = Experiment.load(f"sqlite:///{path}", "test")
+    assert looked.status().verdict.pulls == 5
+    with pytest.raises(StorageError, match=r"is read-only|cannot be opened"):
+        looked.ask()
+
+
+def test_nothing_is_imported_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def guarded(name: str, *rest: Any) -> Any:
+        assert not name.startswith("sqlalchemy")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", guarded)
+    experiment_names("memory:")
