@@ -1,6 +1,7 @@
 """Rows from files, each a mapping from column to value: CSV, JSON lines, a JSON array, Parquet.
 
-Every complaint is one line that names the file and the row. Cells that are left empty are None.
+Every complaint is one line that names the file and the row. Cells that are left empty are empty strings; None is what
+JSON calls null.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _parse_csv(text: str) -> list[Row]:
     columns = [cell.strip() for cell in header]
     check_rectangular(body, len(columns), first=2)
     _refuse_twice(columns, "column")
-    return [{name: cell.strip() or None for name, cell in zip(columns, row, strict=True)} for row in body]
+    return [{name: cell.strip() for name, cell in zip(columns, row, strict=True)} for row in body]
 
 
 def _parse_json(text: str) -> list[Row]:

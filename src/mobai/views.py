@@ -109,6 +109,7 @@ def status_json(status: Status) -> dict[str, Any]:
         "remarks": status_remarks(status),
         "pulls": verdict.pulls,
         "pending": status.pending,
+        "incomplete": status.incomplete,
         "dropped": status.dropped,
         "expired": status.expired,
         "events": status.events,
@@ -213,7 +214,8 @@ def status_line(status: Status) -> str:
     """Return one line: where an experiment stands."""
     verdict = status.verdict
     lost = status.dropped + status.expired
-    counts = f"{verdict.pulls:,} pulls, {status.pending:,} pending, {lost:,} dropped or expired"
+    waiting = f"{status.pending:,} pending" + (f", {status.incomplete:,} incomplete" if status.incomplete else "")
+    counts = f"{verdict.pulls:,} pulls, {waiting}, {lost:,} dropped or expired"
     return f"{status.name}: {status.state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
 
 

@@ -21,6 +21,10 @@ OBJECTIVES = ["g", "s:min:subgaussian=2:eps=0.1", "u:unknown-variance", "c:min:b
 LEVEL = math.log(5)
 
 
+def whole(arm: int, told: Any) -> Told:
+    return Told(arm, told, True, told)
+
+
 def problem(arms: int = 4) -> Problem:
     return Problem(arms, OBJECTIVES, sd=[1.0, 2.0, math.nan, math.nan, math.nan])
 
@@ -63,7 +67,7 @@ def test_what_is_kept_up_to_date_is_what_follows_from_the_rewards(seed: int) -> 
         elif action < 10:
             rng.shuffle(pending)
             cut = int(rng.integers(1, len(pending) + 1))
-            engine.tell_all([Told(arm, rewards(rng)) for arm in pending[:cut]])
+            engine.tell_all([whole(arm, rewards(rng)) for arm in pending[:cut]])
             pending = pending[cut:]
         elif action == 10:
             engine.drop(pending.pop())
@@ -162,7 +166,7 @@ def tied_batch(run: int, row_by_row: bool) -> bool:
     """200 rewards of two tied arms, sorted by arm and value; whether something was decided."""
     rng = np.random.default_rng([4, run])
     engine = Engine(Problem(2, 1, 1.0), Uniform(), GLR(), log_inv_delta=-math.log(0.05))
-    told = [Told(arm, [value]) for arm in (0, 1) for value in np.sort(rng.normal(size=100)).tolist()]
+    told = [whole(arm, [value]) for arm in (0, 1) for value in np.sort(rng.normal(size=100)).tolist()]
     for one in told:
         engine.ask(one.arm)
     for batch in [[one] for one in told] if row_by_row else [told]:
@@ -217,7 +221,7 @@ def test_intervals_use_decisions_of_their_own_event_alone(stopping: Any, fitted:
         engine.tell(step % 2, [3.0 * (step % 2) + (step % 7) / 7])
     x = math.log(5)
     found, alone = engine.intervals(x), Engine(Problem(2, 1, 1.0), Uniform(), GLR("empirical"))
-    alone.observations = engine.observations
+    alone._evidence.observations = engine.observations
     assert found.fitted == fitted
     if not fitted:
         assert np.array_equal(found.lower, alone.intervals(x).lower)

@@ -56,7 +56,7 @@ def test_dropping() -> None:
     assert (test.status().dropped, test.status().pending) == (1, 1)
     with pytest.raises(InputError, match="assignment 1 was dropped"):
         test.tell(one, {"click": 1})
-    test.tell(two, {"click": 1})
+    test.tell(two, {"click": 1, "latency": 70.0})
     with pytest.raises(InputError, match="assignment 2 has been answered and cannot be dropped"):
         test.drop(two)
 

@@ -39,12 +39,12 @@ class Log:
     arms: list[int]
     rewards: list[list[float]]
 
-    def rows(self) -> Iterable[tuple[str, dict[str, float]]]:
-        """Return the name of each row's arm, and its metrics without what is missing; rows without any are left out."""
+    def rows(self) -> Iterable[tuple[str, dict[str, float | None]]]:
+        """Return the name of each row's arm and its metrics, None for what is missing; rows without any are left out."""
         names = self.problem.objective_names
         for arm, rewards in zip(self.arms, self.rewards, strict=True):
-            told = {name: reward for name, reward in zip(names, rewards, strict=True) if not math.isnan(reward)}
-            if told:
+            told = {name: None if math.isnan(reward) else reward for name, reward in zip(names, rewards, strict=True)}
+            if any(reward is not None for reward in told.values()):
                 yield self.problem.arms[arm], told
 
 

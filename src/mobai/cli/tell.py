@@ -67,7 +67,7 @@ def _metrics(words: tuple[str, ...]) -> dict[str, float | None]:
             raise InputError(f"metrics are written METRIC=VALUE, not {word!r}")
         if name in found:
             raise InputError(f"{name} is given twice")
-        found[name] = value
+        found[name] = None if value == "null" else value or "nothing"
     if not found:
         raise InputError("at least one METRIC=VALUE is needed")
     return {name: number_in(found, name) for name in found}
@@ -77,9 +77,10 @@ def _from_file(file: str) -> Reports:
     """Read reports from a file; cells left empty are missing, and a column ``arm`` must agree with the assignments."""
     reports: Reports = []
     for place, row in enumerate(read_rows(file), start=1):
-        if row.get("id") is None:
+        if row.get("id") in (None, ""):
             raise InputError(f"{file}: report {place} has no id")
         number, arm = _identifier(row["id"]), row.get("arm")
-        metrics = {key: number_in(row, key) for key in row if key not in ("id", "arm")}
-        reports.append((number if arm is None else Assignment(number, str(arm)), metrics))
+        # An empty cell may still come; null will not.
+        metrics = {key: number_in(row, key) for key, value in row.items() if key not in ("id", "arm") and value != ""}
+        reports.append((number if arm in (None, "") else Assignment(number, str(arm)), metrics))
     return reports

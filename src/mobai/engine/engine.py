@@ -4,19 +4,23 @@ It owns what was observed (in the arrays the kernels read), the sampling rule's 
 decided. A session, a live experiment and a simulation pull by pull are an engine with something around it; compiled
 trials are loops over the same kernel functions.
 
-Observations are kept twice: every reward told, for the evidence; and what the sampling rule sees, which are the arms
-that take part, with pending pulls counted.
+Every reward told counts as evidence at once. What the sampling rule sees, and which objectives it still works for,
+depend on *complete* pulls only, those of which every metric was told or will not come: otherwise one metric of a pull
+could steer which arms are asked for before another one of the same pull is told (docs/guarantee.md). As long as no pull
+is told in parts, the two are the same and kept once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from mobai.engine.evidence import Evidence
 from mobai.engine.family_check import FamilyCheck
 from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
@@ -33,11 +37,15 @@ from mobai.theory.thresholds import union_level
 
 
 class Told(NamedTuple):
-    """Rewards of one pull, NaN where one is missing; whether they are the first ones of that pull."""
+    """Rewards of one pull, NaN where one is missing; whether they are the first ones of that pull.
+
+    ``complete`` has all its rewards (NaN for those that will not come) once nothing of it is waited for, else None.
+    """
 
     arm: int
     rewards: Sequence[float] | FloatArray
-    first: bool = True
+    first: bool
+    complete: Sequence[float] | FloatArray | None
 
 
 class Engine:
@@ -58,10 +66,8 @@ class Engine:
     ----------
     problem
         The arms there are now, retired ones included.
-    observations
-        Every reward told, of every arm.
     sampling
-        What the sampling rule sees: the arms that take part, with pending pulls counted.
+        What the sampling rule sees: complete pulls of the arms that take part, with pending pulls counted.
     past
         Decisions that were opened again because arms came or went (with ``log_inv_delta`` only).
     """
@@ -78,14 +84,20 @@ class Engine:
         if focus_log_inv_delta is not None:
             stopping.level(problem, focus_log_inv_delta)
         self.problem, self.rule, self.stopping = problem, rule, stopping
-        self.observations = Observations(problem)
+        self._evidence = Evidence(problem, stopping, log_inv_delta)
+        # Of complete pulls; another object from the first pull on that is told in parts.
+        self._complete = self._evidence
         self.past: list[tuple[str, Decision]] = []
         # Levels belong to the initial arms; later ones pay for themselves.
         self._at_start, self._focus, self._only = problem, focus_log_inv_delta, log_inv_delta
-        self._monitor = stopping.start(problem, log_inv_delta)
         self.sampling = SamplingView(problem)
         self._check = FamilyCheck(problem)
         self._memory = rule.init(problem)
+
+    @property
+    def observations(self) -> Observations:
+        """Every reward told, of every arm."""
+        return self._evidence.observations
 
     @property
     def memory(self) -> Any:
@@ -134,51 +146,84 @@ class Engine:
 
     def tell(self, arm: int, rewards: Sequence[float] | FloatArray, at: float | None = None) -> None:
         """Take in the rewards of a pull that was asked for, in the objectives' own units; NaN where one is missing."""
-        self.tell_all([Told(arm, rewards)], at)
+        self.tell_all([Told(arm, rewards, first=True, complete=rewards)], at)
 
     def tell_all(self, told: Sequence[Told], at: float | None = None) -> None:
         """Take in the rewards of several pulls as one moment: the evidence is looked at once, after the last."""
         if not told:
             return
-        rewards = np.array([one.rewards for one in told], np.float64) * self.problem.signs
+        if self._complete is self._evidence and any(one.complete is None for one in told):
+            self._complete = copy.deepcopy(self._evidence)
         arms, first = [one.arm for one in told], [one.first for one in told]
-        self.observations.tell_all(arms, rewards, first)
-        self.sampling.tell_all(arms, rewards, first)
+        rewards = self._oriented([one.rewards for one in told])
         self._check.tell_all(arms, rewards)
-        self._look(at)
+        looked = self._evidence.tell_all(arms, rewards, first, at)
+        whole = [one for one in told if one.complete is not None]
+        if whole:
+            arms, first = [one.arm for one in whole], [True] * len(whole)
+            rewards = self._oriented([one.complete for one in whole])
+            self.sampling.tell_all(arms, rewards, first)
+            if self._complete is not self._evidence:
+                looked = self._complete.tell_all(arms, rewards, first, at)
+            if looked:
+                self._set_focus()
+
+    def _oriented(self, rewards: Sequence[Any]) -> FloatArray:
+        return np.array(rewards, np.float64) * self.problem.signs
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:
         """Let one more arm take part, the last one of ``problem``; objectives decided before are open again."""
-        monitor = self._changing_monitor()
+        self._evidence.changing  # noqa: B018 - refuses stopping rules that are not proven for it
         if not getattr(self.stopping, "reserve", 0.0) > 0:
             raise InputError("arm: the stopping rule has reserve=0, so no arm can be added; use GLR(reserve=0.1)")
-        self.problem = problem
-        self.observations = self.observations.with_arms(problem, [*range(problem.shape[0] - 1), -1])
-        self._check.add_arm()
-        self._enrol(monitor)
         # What was decided is true of the arms there were.
-        for m in range(problem.shape[1]):
-            self._reopen(monitor, m)
-        self._look(at)
+        self._keep_past(range(problem.shape[1]))
+        self.problem = problem
+        for evidence in self._both():
+            evidence.add_arm(problem)
+        self._check.add_arm()
+        self._arms_changed(at)
 
     def retire_arm(self, arm: int, at: float | None = None) -> None:
         """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
-        monitor = self._changing_monitor()
+        self._evidence.changing  # noqa: B018 - refuses stopping rules that are not proven for it
         if not self.sampling.has(arm):
             raise InputError(f"arm {self.problem.arms[arm]!r} was retired before")
         if len(self.sampling.arms) == 2:
             raise InputError("arm: two arms are left, and none of them can be retired")
-        self.observations.retire(arm)
-        self._enrol(monitor)
-        for m, decision in enumerate(self._decisions()):
-            # With many deltas, any of them may have been decided for this arm.
-            if self._only is None or (decision is not None and decision.arm == arm):
-                self._reopen(monitor, m)
-        self._look(at)
+        self._keep_past(self._decided_for(self._evidence, arm))
+        for evidence in self._both():
+            evidence.retire_arm(arm, self._decided_for(evidence, arm))
+        self._arms_changed(at)
+
+    def _decided_for(self, evidence: Evidence, arm: int) -> list[int]:
+        """Return the objectives that were decided for an arm; with many deltas, any may have been."""
+        if self._only is None:
+            return list(range(self.problem.shape[1]))
+        decisions = evidence.monitor.decisions(self._only)
+        return [m for m, decision in enumerate(decisions) if decision is not None and decision.arm == arm]
+
+    def _keep_past(self, objectives: Iterable[int]) -> None:
+        """Put what is decided on these objectives, at the only delta, among what is past."""
+        if self._only is not None:
+            decisions = self._evidence.monitor.decisions(self._only)
+            names = self.problem.objective_names
+            self.past += [(names[m], found) for m in objectives if (found := decisions[m]) is not None]
+
+    def _both(self) -> list[Evidence]:
+        """Return the evidence of all rewards and that of complete pulls, once if they are the same."""
+        return [self._evidence] if self._complete is self._evidence else [self._evidence, self._complete]
+
+    def _arms_changed(self, at: float | None) -> None:
+        """Start the rule for the arms that take part now, and look at the evidence among them."""
+        self._enrol()
+        for evidence in self._both():
+            evidence.monitor.look(evidence.observations, at)
+        self._set_focus()
 
     def stopped(self, log_inv_delta: float | None = None) -> bool:
         """Whether every objective has been decided at an error probability; much cheaper than a verdict."""
-        return None not in self._monitor.decisions(self._log_inv_delta_asked(log_inv_delta))
+        return None not in self._evidence.monitor.decisions(self._log_inv_delta_asked(log_inv_delta))
 
     def verdict(self, log_inv_delta: float | None = None) -> Verdict:
         """Return where the experiment stands at an error probability."""
@@ -187,8 +232,8 @@ class Engine:
             problem=self.problem,
             log_inv_delta=x,
             leaders=tuple(self.observations.arrays.leaders.tolist()),
-            decisions=self._monitor.decisions(x),
-            evidence=frozen(self._monitor.evidence(self.observations)),
+            decisions=self._evidence.monitor.decisions(x),
+            evidence=frozen(self._evidence.monitor.evidence(self.observations)),
             threshold=frozen(np.full(self.problem.shape[1], self.stopping.level(self._at_start, x))),
             pulls=self.told,
             proven=self.stopping.certified,
@@ -205,78 +250,68 @@ class Engine:
         x = self._log_inv_delta_asked(log_inv_delta)
         if not getattr(self.stopping, "fits_intervals", False):
             return confidence_intervals(self.problem, self.observations, union_level(x, *self._at_start.shape))
-        assert isinstance(self._monitor, ArmsMayChange)
-        levels = self.stopping.level(self._at_start, x) + self._monitor.surcharges
-        decided = tuple(None if one is None else one.arm for one in self._monitor.decisions(x))
+        levels = self.stopping.level(self._at_start, x) + self._evidence.changing.surcharges
+        decided = tuple(None if one is None else one.arm for one in self._evidence.monitor.decisions(x))
         return confidence_intervals(self.problem, self.observations, levels, decided)
 
     def forecast(self, log_inv_delta: float | None = None) -> Remaining | None:
         """Forecast how many more samples the undecided objectives take; None before every arm has been observed."""
         x = self._log_inv_delta_asked(log_inv_delta)
-        undecided = np.array([decision is None for decision in self._monitor.decisions(x)])
-        extra = self._monitor.surcharges if isinstance(self._monitor, ArmsMayChange) else 0.0
+        undecided = np.array([decision is None for decision in self._evidence.monitor.decisions(x)])
+        monitor = self._evidence.monitor
+        extra = monitor.surcharges if isinstance(monitor, ArmsMayChange) else 0.0
         return remaining_samples(self.observations, undecided, self.stopping.level(self._at_start, x) + extra)
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""
-        views = (
-            ("observed", self.observations),
-            ("sampled", self.sampling.observations),
-            ("check", self._check),
-        )
-        arrays = {f"{name}_{key}": array for name, view in views for key, array in view.state().items()}
+        parts: dict[str, Observations | FamilyCheck] = {"observed": self.observations, "check": self._check}
+        parts["sampled"] = self.sampling.observations
+        if self._complete is not self._evidence:
+            parts["complete"] = self._complete.observations
+        arrays = {f"{name}_{key}": array for name, part in parts.items() for key, array in part.state().items()}
         memory = {f"memory_{n}": array for n, array in enumerate(self._memory)}
         return {**arrays, **memory}
 
+    @property
+    def decisions_of_complete_pulls(self) -> tuple[Decision | None, ...] | None:
+        """What complete pulls alone decide at the only delta; None if all pulls are complete."""
+        return None if self._complete is self._evidence else self._complete.monitor.decisions(self._known_delta())
+
     def restore(
-        self, problem: Problem, state: dict[str, Any], decisions: Sequence[Decision | None], past: Sequence[Any]
+        self,
+        problem: Problem,
+        state: dict[str, Any],
+        decisions: Sequence[Decision | None],
+        of_complete_pulls: Sequence[Decision | None] | None,
+        past: Sequence[Any],
     ) -> None:
         """Take over the state of an engine with the same start; ValueError or KeyError if it cannot be."""
-        monitor = self._changing_monitor()
-        views = {name: _part_of(state, f"{name}_") for name in ("observed", "sampled", "check")}
-        self.problem, self.observations = problem, Observations(problem)
-        self.observations.restore(views["observed"])
-        self._enrol(monitor)
-        self.sampling.observations.restore(views["sampled"])
-        self._check.restore(views["check"])
-        for m, decision in enumerate(decisions):
-            if decision is not None:
-                monitor.restore(m, decision)
+        self.problem = problem
+        self._evidence.restore(problem, _part_of(state, "observed_"), decisions)
+        if of_complete_pulls is not None:
+            self._complete = Evidence(self._at_start, self.stopping, self._only)
+            self._complete.restore(problem, _part_of(state, "complete_"), of_complete_pulls)
+        self._enrol()
+        self.sampling.observations.restore(_part_of(state, "sampled_"))
+        self._check.restore(_part_of(state, "check_"))
         self.past = [(name, Decision(*one)) for name, one in past]
         memory = [state[f"memory_{n}"] for n in range(len(self._memory))]
         self._memory = type(self._memory)(*memory) if memory else self._memory
 
-    def _look(self, at: float | None) -> None:
-        """Look at the evidence, and turn sampling away from what is decided."""
-        if self._monitor.look(self.observations, at):
-            self._set_focus()
-
     def _set_focus(self) -> None:
+        """Turn sampling away from what complete pulls decide."""
         if self._focus is not None:
-            self.sampling.observations.focus_on([decision is None for decision in self._monitor.decisions(self._focus)])
+            decisions = self._complete.monitor.decisions(self._focus)
+            self.sampling.observations.focus_on([decision is None for decision in decisions])
 
-    def _enrol(self, monitor: ArmsMayChange) -> None:
+    def _enrol(self) -> None:
         """Take note of who takes part, and start the rule for them."""
         self.sampling.enrol(self.problem, self.active)
         self._memory = self.rule.init(self.sampling.problem)
-        monitor.arms_changed(self.observations)
 
-    def _reopen(self, monitor: ArmsMayChange, m: int) -> None:
-        """Open an objective again, and put what was decided on it, if anything was, among what is past."""
-        decision = self._decisions()[m]
-        if decision is not None:
-            self.past.append((self.problem.objective_names[m], decision))
-        monitor.reopen(m)
-        self._set_focus()
-
-    def _decisions(self) -> tuple[Decision | None, ...]:
-        """Return what is decided at the only delta, nothing if there are many."""
-        return (None,) * self.problem.shape[1] if self._only is None else self._monitor.decisions(self._only)
-
-    def _changing_monitor(self) -> ArmsMayChange:
-        if not isinstance(self._monitor, ArmsMayChange):
-            raise InputError(f"stopping: {self.stopping.name} is not proven for arms that come and go")
-        return self._monitor
+    def _known_delta(self) -> float:
+        assert self._only is not None
+        return self._only
 
     def _log_inv_delta_asked(self, log_inv_delta: float | None) -> float:
         """Return the log(1/delta) to answer at."""

@@ -21,7 +21,7 @@ from mobai.errors import InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.journal import Event, Handle, Journal
 from mobai.live.ledger import Change, Ledger
-from mobai.live.reports import Metrics, body_of, measured, named, number_of, only_new
+from mobai.live.reports import Metrics, body_of, has_reward, measured, named, number_of, only_new
 from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body, with_arm
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
@@ -146,9 +146,10 @@ class Experiment:
             return [] if objective is None else _hand_out(change, n, self.name, objective)
 
     def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
-        """Report what was measured, all metrics at once or one after the other.
+        """Report what was measured, all metrics at once or one after the other; None for one that will not come.
 
-        The same report twice changes nothing; one that contradicts an earlier one is refused.
+        Sampling waits for pulls to be complete; evidence does not. The same report twice changes nothing; one that
+        contradicts an earlier one is refused.
         """
         self.tell_all([(assignment, metrics)])
 
@@ -182,7 +183,7 @@ class Experiment:
         given = list(rows)
         with self._ledger.change() as change:
             state = change.state
-            checked = [(_known_arm(state.problem, arm), measured(state.problem, metrics)) for arm, metrics in given]
+            checked = [_checked(state.problem, arm, metrics) for arm, metrics in given]
             first = state.assignments.count + 1
             for start in range(0, len(checked), _MOST_ROWS_PER_EVENT):
                 rows_of_event = checked[start : start + _MOST_ROWS_PER_EVENT]
@@ -190,14 +191,20 @@ class Experiment:
             return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
 
     def drop(self, assignment: Assignment | int) -> None:
-        """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later."""
+        """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later.
+
+        Of one that was told in part, the metrics that are missing are said not to come, as None in a report does.
+        """
         with self._ledger.change() as change:
             state = change.state
             number = number_of(state.problem, state.assignments, assignment)
             status = state.assignments.status(number)
             if status == ANSWERED:
-                raise InputError(f"assignment {number} has been answered and cannot be dropped")
-            if status != DROPPED:
+                waited_for = [name for name, reward in state.told_of(number) if math.isnan(reward)]
+                if not waited_for:
+                    raise InputError(f"assignment {number} has been answered and cannot be dropped")
+                change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]})
+            elif status != DROPPED:
                 change.add("dropped", {"ids": [number]})
                 _log.info("%s: assignment %d was dropped", self.name, number)
 
@@ -274,11 +281,14 @@ class Experiment:
         return describe(self.name, state)
 
 
-def _known_arm(problem: Problem, arm: str) -> str:
-    """Return the name of an arm, which may have been retired."""
+def _checked(problem: Problem, arm: str, metrics: Metrics) -> tuple[str, list[float]]:
+    """Return the name of an arm, which may have been retired, and what was measured."""
     if not isinstance(arm, str):
         raise InputError(f"arm must be a name, not {arm!r}")
-    return problem.arms[problem.arm_index(arm)]
+    rewards = measured(problem, metrics)
+    if not has_reward(rewards):
+        raise InputError("metrics must hold at least one number")
+    return problem.arms[problem.arm_index(arm)], rewards
 
 
 def _objective_to_use(state: State, if_decided: str) -> int | None:

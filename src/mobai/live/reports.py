@@ -10,9 +10,12 @@ from mobai.errors import InputError
 from mobai.live.assignments import DROPPED, Assignment, Assignments
 from mobai.problem import Problem
 
+# A number, or None for a metric that will not come.
 Metrics = Mapping[str, float | None]
-# The number of an assignment, and one reward per objective: NaN for what is missing, or was told before.
+# The number of an assignment, and one reward per objective: NaN for what is not told here, infinity for what will not
+# come.
 Report = tuple[int, list[float]]
+LOST = math.inf
 
 
 def number_of(problem: Problem, assignments: Assignments, assignment: Assignment | int) -> int:
@@ -44,8 +47,12 @@ def only_new(problem: Problem, assignments: Assignments, reports: Iterable[Any])
             if math.isnan(before):
                 known[number][m] = fresh[number][m] = reward
             elif reward != before and not math.isnan(reward):
-                name = problem.objective_names[m]
-                raise InputError(f"assignment {number}: {name!r} was {before!r} before, and is {reward!r} now")
+                was, now = ("said not to come" if value == LOST else repr(value) for value in (before, reward))
+                raise InputError(
+                    f"assignment {number}: {problem.objective_names[m]!r} was {was} before, and is {now} now"
+                )
+        if not has_reward(known[number]):
+            raise InputError("metrics must hold at least one number; drop an assignment that was not measured")
     return [(number, fresh[number]) for number in sorted(fresh) if not all(map(math.isnan, fresh[number]))]
 
 
@@ -54,10 +61,10 @@ def body_of(problem: Problem, reports: Iterable[Report]) -> dict[str, Any]:
     return {"reports": [[number, named(problem, rewards)] for number, rewards in reports]}
 
 
-def named(problem: Problem, rewards: list[float]) -> dict[str, float]:
-    """Return rewards by the names of their objectives, without what is missing."""
+def named(problem: Problem, rewards: list[float]) -> dict[str, float | None]:
+    """Return rewards by the names of their objectives, without what is missing; None for what will not come."""
     pairs = zip(problem.objective_names, rewards, strict=True)
-    return {name: reward for name, reward in pairs if not math.isnan(reward)}
+    return {name: None if reward == LOST else reward for name, reward in pairs if not math.isnan(reward)}
 
 
 def _pair(report: Any) -> tuple[Any, Any]:
@@ -69,10 +76,21 @@ def _pair(report: Any) -> tuple[Any, Any]:
 
 
 def measured(problem: Problem, metrics: Metrics) -> list[float]:
-    """Return one reward per objective, NaN for what is missing, of metrics that hold at least one."""
+    """Return one reward per objective, NaN for what is missing, infinity for what will not come (None)."""
     if not isinstance(metrics, Mapping):
         raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
     rewards = problem.check_rewards(metrics)
-    if all(map(math.isnan, rewards)):
-        raise InputError("metrics must hold at least one number; drop an assignment that was not measured")
-    return rewards
+    return [
+        LOST if name in metrics and metrics[name] is None else reward
+        for name, reward in zip(problem.objective_names, rewards, strict=True)
+    ]
+
+
+def has_reward(rewards: list[float]) -> bool:
+    """Whether there is any number among them."""
+    return any(map(math.isfinite, rewards))
+
+
+def without_lost(rewards: list[float]) -> list[float]:
+    """Return rewards with NaN for those that will not come."""
+    return [math.nan if reward == LOST else reward for reward in rewards]

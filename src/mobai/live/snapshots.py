@@ -15,7 +15,7 @@ from mobai.live.state import State
 from mobai.rules.stopping import Decision
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 3
+_LAYOUT = 4
 
 
 def take(state: State) -> Snapshot:
@@ -27,6 +27,7 @@ def take(state: State) -> Snapshot:
         "created_at": state.created_at,
         "closed_at": state.closed_at,
         "decisions": state.engine.verdict().decisions,
+        "of_complete_pulls": state.engine.decisions_of_complete_pulls,
         "past": state.engine.past,
     }
     text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
@@ -52,6 +53,16 @@ def _rebuild(seq: int, facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state = State(Event(1, "created", facts["created_at"], facts["settings"]))
     state.seq, state.closed_at = seq, facts["closed_at"]
     state.assignments.restore({name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told")})
-    decisions = [None if one is None else Decision(*one) for one in facts["decisions"]]
-    state.engine.restore(problem_from_body(facts["problem"]), arrays, decisions, facts["past"])
+    decisions, complete = facts["decisions"], facts["of_complete_pulls"]
+    state.engine.restore(
+        problem_from_body(facts["problem"]),
+        arrays,
+        _decisions(decisions),
+        None if complete is None else _decisions(complete),
+        facts["past"],
+    )
     return state
+
+
+def _decisions(found: list[Any]) -> list[Decision | None]:
+    return [None if one is None else Decision(*one) for one in found]

@@ -15,7 +15,7 @@ from mobai.engine.engine import Engine, Told
 from mobai.errors import InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.journal import Event
-from mobai.live.reports import Report, only_new
+from mobai.live.reports import Report, has_reward, measured, only_new, without_lost
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.problem import Problem
 from mobai.rules.stopping import GLR
@@ -92,6 +92,10 @@ class State:
             except (InputError, LookupError, TypeError, ValueError) as error:
                 raise StorageError(f"event {event.seq} ({event.kind}) is damaged: {error}") from error
 
+    def told_of(self, number: int) -> Iterable[tuple[str, float]]:
+        """Return what was told of an assignment, by objective: NaN for nothing, infinity for what will not come."""
+        return zip(self.problem.objective_names, self.assignments.rewards(number), strict=True)
+
     def check_open(self) -> None:
         """Refuse to change an experiment that is closed."""
         if self.closed_at is not None:
@@ -137,13 +141,13 @@ class State:
         """Enter pulls that nobody asked for: assignments that were answered when they were handed out."""
         told = []
         for arm, metrics in event.body["rows"]:
-            index, rewards = self.problem.arm_index(arm), self.problem.check_rewards(metrics)
-            if not isinstance(arm, str) or all(map(math.isnan, rewards)):
+            index, rewards = self.problem.arm_index(arm), measured(self.problem, metrics)
+            if not isinstance(arm, str) or not has_reward(rewards):
                 raise InputError("a row must have the name of an arm and a reward")
             self.engine.ask_again(index)
             self.assignments.add(index, event.at)
-            self.assignments.answer(self.assignments.count, rewards)
-            told.append(Told(index, rewards))
+            number = self.assignments.count
+            told.append(self._enter(number, rewards, first=True))
         self.engine.tell_all(told, event.at)
 
     def _answer(self, report: Report) -> Told:
@@ -152,8 +156,14 @@ class State:
         arm, status = self.assignments.arm(number), self.assignments.status(number)
         if status == EXPIRED:
             self.engine.ask_again(arm)
+        return self._enter(number, rewards, first=status != ANSWERED)
+
+    def _enter(self, number: int, rewards: list[float], *, first: bool) -> Told:
+        """Enter what was told of an assignment; with it, the pull may be complete."""
         self.assignments.answer(number, rewards)
-        return Told(arm, rewards, first=status != ANSWERED)
+        known = self.assignments.rewards(number)
+        complete = None if any(map(math.isnan, known)) else without_lost(known)
+        return Told(self.assignments.arm(number), without_lost(rewards), first, complete)
 
     def _dropped(self, event: Event) -> None:
         for number in map(self.assignments.check, event.body["ids"]):

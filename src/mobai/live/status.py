@@ -11,7 +11,7 @@ import numpy as np
 
 from mobai import views
 from mobai.engine import Verdict
-from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES
+from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, STATUS_NAMES
 from mobai.live.state import State
 from mobai.problem import FloatArray, IntArray
 from mobai.rules.catalogue import rule_spec
@@ -35,8 +35,8 @@ class Status:
         Which arms take part.
     asked, answered, pulls, means
         Per arm: assignments handed out and answered; per arm and objective: rewards and their mean (own direction).
-    pending, dropped, expired
-        Assignments by how they stand.
+    pending, incomplete, dropped, expired
+        Assignments by how they stand: of which nothing was told yet, of which metrics are missing that may still come.
     events
         How long the journal is.
     created_at, closed_at
@@ -57,6 +57,7 @@ class Status:
     pulls: IntArray
     means: FloatArray
     pending: int
+    incomplete: int
     dropped: int
     expired: int
     events: int
@@ -82,7 +83,8 @@ def describe(name: str, state: State) -> Status:
     """Put a status together."""
     problem, engine = state.problem, state.engine
     observed = engine.observations
-    status, pulls = state.assignments.arrays()["status"], observed.pulls
+    arrays, pulls = state.assignments.arrays(), observed.pulls
+    status, missing = arrays["status"], np.isnan(arrays["told"]).any(axis=1)
     patience = state.settings.expire_after
     overdue = 0 if patience is None else len(state.assignments.overdue(time.time() - patience))
     with np.errstate(invalid="ignore"):
@@ -98,6 +100,7 @@ def describe(name: str, state: State) -> Status:
         pulls=pulls,
         means=np.where(pulls > 0, means, np.nan),
         pending=state.assignments.pending - overdue,
+        incomplete=int((missing & (status == ANSWERED)).sum()),
         dropped=int((status == DROPPED).sum()),
         expired=int((status == EXPIRED).sum()) + overdue,
         events=state.seq,
@@ -119,5 +122,5 @@ def records_of(state: State) -> list[dict[str, Any]]:
             "asked_at": views.time_text(state.assignments.since(number)),
         }
         told = zip(names, state.assignments.rewards(number), strict=True)
-        found.append(row | {name: None if math.isnan(value) else value for name, value in told})
+        found.append(row | {name: value if math.isfinite(value) else None for name, value in told})
     return found

@@ -106,16 +106,19 @@ def new_plan(shape: tuple[int, int], weights: FloatArray | None = None, programs
 def opening(observations: Observations) -> int | None:
     """Return an arm to ask for until every arm has answered once in every objective, then None.
 
-    An arm that has not, and has no pending pull, comes first. When all of them have, every K-th ask goes to one of
-    them, in case the answer is lost, and the others to the arm with the fewest pending pulls: with no rewards at all
-    that goes round, and a newcomer is not asked again and again before it has answered.
+    An arm that has never answered, and has no pending pull, comes first. When all of them have one, every K-th ask goes
+    to one of them, in case the answer is lost, and the others to the arm with the fewest pending pulls: with no rewards
+    at all that goes round, and a newcomer is not asked again and again before it has answered. Where every arm has
+    answered, but one without some metric, all arms are asked in turn until it comes.
     """
     if observations.complete:
         return None
-    asked = observations.asked
-    pending, silent = asked - observations.answered, observations.pulls.min(axis=1) == 0
+    asked, answered = observations.asked, observations.answered
+    pending, silent = asked - answered, answered == 0
     candidates = silent & (pending == 0)
-    if not candidates.any():
+    if not silent.any():
+        candidates = np.ones(len(asked), np.bool_)
+    elif not candidates.any():
         candidates = silent if asked.sum() % len(pending) == 0 else pending == pending.min()
     rows = np.flatnonzero(candidates)
     return int(rows[asked[rows].argmin()])

@@ -1,0 +1,57 @@
+"""What has been observed, and what is decided from it: observations with the monitor that looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mobai.errors import InputError
+from mobai.problem import FloatArray, Problem
+from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
+from mobai.theory.observations import Observations
+
+
+class Evidence:
+    """Observations of all arms, and the monitor that looks at them after every moment."""
+
+    def __init__(self, problem: Problem, stopping: StoppingRule, log_inv_delta: float | None) -> None:
+        self.observations = Observations(problem)
+        self.monitor = stopping.start(problem, log_inv_delta)
+        self._stopping = stopping.name
+
+    def tell_all(
+        self, arms: Sequence[int], rewards: FloatArray, first: Sequence[bool], at: float | None = None
+    ) -> bool:
+        """Add rewards as one moment and look once; return whether something may have been decided."""
+        self.observations.tell_all(arms, rewards, first)
+        return self.monitor.look(self.observations, at)
+
+    @property
+    def changing(self) -> ArmsMayChange:
+        """The monitor of arms that come and go; InputError if the stopping rule is not proven for them."""
+        if not isinstance(self.monitor, ArmsMayChange):
+            raise InputError(f"stopping: {self._stopping} is not proven for arms that come and go")
+        return self.monitor
+
+    def add_arm(self, problem: Problem) -> None:
+        """Make room for one more arm, the last one of ``problem``; every objective is undecided again."""
+        self.observations = self.observations.with_arms(problem, [*range(problem.shape[0] - 1), -1])
+        self.changing.arms_changed(self.observations)
+        for m in range(problem.shape[1]):
+            self.changing.reopen(m)
+
+    def retire_arm(self, arm: int, reopened: Sequence[int]) -> None:
+        """Let an arm lead no more; these objectives are undecided again."""
+        self.observations.retire(arm)
+        self.changing.arms_changed(self.observations)
+        for m in reopened:
+            self.changing.reopen(m)
+
+    def restore(self, problem: Problem, state: dict[str, Any], decisions: Sequence[Decision | None]) -> None:
+        """Take over observations, and decisions at the only delta; ValueError or KeyError if they cannot be."""
+        self.observations = Observations(problem)
+        self.observations.restore(state)
+        self.changing.arms_changed(self.observations)
+        for m, decision in enumerate(decisions):
+            if decision is not None:
+                self.changing.restore(m, decision)
