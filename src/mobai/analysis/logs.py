@@ -40,7 +40,7 @@ class Log:
     rewards: list[list[float]]
 
     def rows(self) -> Iterable[tuple[str, dict[str, float | None]]]:
-        """Return the name of each row's arm and its metrics, None for what is missing; rows without any are left out."""
+        """Return the name of each row's arm and its metrics, None where missing; rows without any are left out."""
         names = self.problem.objective_names
         for arm, rewards in zip(self.arms, self.rewards, strict=True):
             told = {name: None if math.isnan(reward) else reward for name, reward in zip(names, rewards, strict=True)}

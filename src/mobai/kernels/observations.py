@@ -18,16 +18,17 @@ class ObjectiveArrays(NamedTuple):
     """What is known about each objective."""
 
     model: Integers  # NORMAL, STUDENT or UNIT
-    low: Vector  # the lower end of its rewards, and the width of their range; UNIT only
-    width: Vector
+    offset: Vector  # what rewards are counted from: the lower end of their range, else the first one; NaN before it
+    width: Vector  # of their range; UNIT only
     eps: Vector  # the indifference zone
 
 
 class ObservationArrays(NamedTuple):
     """The statistics of every arm, and what follows from them.
 
-    Pending pulls count as if they had been answered and were like the others, which spreads sampling; where evidence is
-    weighed there are none.
+    Rewards are counted from the offset of their objective, so that large ones keep their differences: sums and means
+    are relative to it. Pending pulls count as if they had been answered and were like the others, which spreads
+    sampling; where evidence is weighed there are none.
     """
 
     objectives: ObjectiveArrays
@@ -65,8 +66,7 @@ def scatter_of(obs: ObservationArrays, m: int, i: int) -> float:
 @kernel
 def position(obs: ObservationArrays, m: int, i: int) -> float:
     """Return where an arm's mean lies in the range of its objective, between 0 and 1."""
-    place = (obs.means[m, i] - obs.objectives.low[m]) / obs.objectives.width[m]
-    return min(max(place, 0.0), 1.0)
+    return min(max(obs.means[m, i] / obs.objectives.width[m], 0.0), 1.0)
 
 
 @kernel
@@ -79,13 +79,20 @@ def gap_between(obs: ObservationArrays, m: int, best: int, i: int) -> float:
     gap = obs.means[m, best] - obs.means[m, i] + obs.objectives.eps[m]
     if obs.objectives.model[m] == STUDENT:
         sizes = abs(obs.means[m, best]) + abs(obs.means[m, i])
-        gap = max(gap - ROUNDING * (count_of(obs, m, best) + count_of(obs, m, i)) * sizes, 0.0)
+        gap -= ROUNDING * (count_of(obs, m, best) + count_of(obs, m, i)) * sizes
+        if obs.scatter[m, best] == 0.0 and obs.scatter[m, i] == 0.0:
+            # Rewards that never vary: their last digit is no difference either.
+            gap -= ROUNDING * abs(obs.objectives.offset[m])
+        gap = max(gap, 0.0)
     return gap
 
 
 @inner_kernel
 def add_reward(obs: ObservationArrays, m: int, arm: int, reward: float) -> None:
     """Count one more reward of an arm, by Welford's update: no difference of large numbers; in place."""
+    if math.isnan(obs.objectives.offset[m]):
+        obs.objectives.offset[m] = reward
+    reward -= obs.objectives.offset[m]
     before = obs.means[m, arm]
     if obs.counts[m, arm] == 0.0:
         before = reward

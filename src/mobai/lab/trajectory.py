@@ -18,7 +18,7 @@ from mobai.problem import FloatArray, Instance, IntArray
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.stopping import Monitor, StoppingRule
 from mobai.seeds import stream
-from mobai.theory.observations import Observations
+from mobai.theory.observations import Observations, absolute_means
 from mobai.theory.thresholds import no_prices
 
 # Pulls between two visits to Python, where Ctrl-C is heard.
@@ -104,7 +104,7 @@ def run_compiled(spec: TrialSpec, rule: CompiledRule) -> Trajectory:
     rule.play(memory, TrialArrays(observed, blocks, ladder, tosses, 0))
     for s, finished in enumerate(ladder.finished.tolist()):
         ladder.asked[s, finished:] = observed.asked
-    return Trajectory(ladder.decided, ladder.answers, ladder.asked, observed.leaders, observed.means.T.copy(), now)
+    return Trajectory(ladder.decided, ladder.answers, ladder.asked, observed.leaders, absolute_means(observed), now)
 
 
 def run_stepwise(spec: TrialSpec) -> Trajectory:

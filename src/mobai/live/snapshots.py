@@ -15,7 +15,7 @@ from mobai.live.state import State
 from mobai.rules.stopping import Decision
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 4
+_LAYOUT = 5
 
 
 def take(state: State) -> Snapshot:

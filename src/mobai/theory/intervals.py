@@ -49,7 +49,9 @@ def confidence_intervals(
     lower, upper = np.empty(problem.shape), np.empty(problem.shape)
     for m, objective in enumerate(problem.objectives):
         lower[:, m], upper[:, m] = _BY_MODEL[objective.family.model](_Column.of(problem, observations, m), x)
+    # Relative to the offsets, in which large means keep their differences.
     contradicted = _fit(lower, upper, problem.eps, decided or (), np.flatnonzero(observations.active))
+    lower, upper = lower + observations.offset, upper + observations.offset
     flipped = problem.signs < 0
     lower[:, flipped], upper[:, flipped] = -upper[:, flipped], -lower[:, flipped]
     # Adding zero turns minus zero into zero.
@@ -57,19 +59,18 @@ def confidence_intervals(
 
 
 class _Column(NamedTuple):
-    """The statistics of one objective, by arm; where its oriented rewards begin, and how wide their range is."""
+    """The statistics of one objective, by arm, relative to its offset; how wide the range of its rewards is."""
 
     counts: FloatArray
     means: FloatArray
     scatter: FloatArray
     sd: FloatArray
-    low: float
     width: float
 
     @classmethod
     def of(cls, problem: Problem, observations: Observations, m: int) -> _Column:
-        arrays, (lows, widths) = observations.arrays, problem.ranges
-        return cls(arrays.counts[m], arrays.means[m], arrays.scatter[m], problem.sd[:, m], lows[m], widths[m])
+        arrays, (_, widths) = observations.arrays, problem.ranges
+        return cls(arrays.counts[m], arrays.means[m], arrays.scatter[m], problem.sd[:, m], widths[m])
 
 
 _Ends = tuple[FloatArray, FloatArray]
@@ -91,8 +92,8 @@ def _student_ends(column: _Column, x: FloatArray) -> _Ends:
 
 
 def _unit_ends(column: _Column, x: FloatArray) -> _Ends:
-    low, high = _unit(column.counts, column.means, column.low, column.width, x)
-    return column.low + column.width * low, column.low + column.width * high
+    low, high = _unit(column.counts, column.means / column.width, x)
+    return column.width * low, column.width * high
 
 
 _BY_MODEL: dict[str, Callable[[_Column, FloatArray], _Ends]] = {
@@ -166,11 +167,9 @@ def gamma_level(x: float) -> float:
     return level
 
 
-def _unit(
-    counts: FloatArray, means: FloatArray, start: float, width: float, x: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return ends between 0 and 1 for rewards in a range: where ``n kl(p, q)`` is below what is allowed."""
-    p = np.clip(np.where(counts > 0, (means - start) / width, 0.5), 0, 1)
+def _unit(counts: FloatArray, places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return ends between 0 and 1 for means at these places: where ``n kl(p, q)`` is below what is allowed."""
+    p = np.clip(np.where(counts > 0, places, 0.5), 0, 1)
     heads, tails = counts * p, counts * (1 - p)
     best = _xlogy(heads, p) + _xlogy(tails, 1 - p)
     mixed = _log_gamma(heads + 0.5) + _log_gamma(tails + 0.5) - _log_gamma(counts + 1) - math.log(math.pi)

@@ -69,7 +69,9 @@ class Observations:
         """Return observations with these statistics, tables of arms by objectives."""
         made = cls(problem)
         arrays = made.arrays
-        arrays.counts[:], arrays.means[:], arrays.scatter[:] = counts.T, means.T, scatter.T
+        offset = arrays.objectives.offset
+        offset[np.isnan(offset)] = 0.0
+        arrays.counts[:], arrays.means[:], arrays.scatter[:] = counts.T, means.T - offset[:, None], scatter.T
         arrays.sums[:] = arrays.means * arrays.counts
         cost_kernels.renew(arrays)
         return made
@@ -97,12 +99,18 @@ class Observations:
     @property
     def sums(self) -> FloatArray:
         """The sum of those rewards. Shape (K, M)."""
-        return self.arrays.sums.T.copy()
+        sums: FloatArray = (self.arrays.sums + self.arrays.counts * self.offset[:, None]).T
+        return sums
 
     @property
     def means(self) -> FloatArray:
         """The empirical means; an arm that has not answered yet counts as minus infinity. Shape (K, M)."""
-        return self.arrays.means.T.copy()
+        return absolute_means(self.arrays)
+
+    @property
+    def offset(self) -> FloatArray:
+        """What the rewards of each objective are counted from; 0 before the first. Shape (M,)."""
+        return np.nan_to_num(self.arrays.objectives.offset)
 
     @property
     def scatter(self) -> FloatArray:
@@ -174,6 +182,7 @@ class Observations:
         for name in _STATISTICS:
             getattr(changed.arrays, name)[:, kept] = getattr(self.arrays, name)[:, old[kept]]
         changed.arrays.undecided[:] = self.arrays.undecided
+        changed.arrays.objectives.offset[:] = self.arrays.objectives.offset
         changed.told = self.told
         changed._renew()
         return changed
@@ -181,7 +190,8 @@ class Observations:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that cannot be computed from the rest."""
         names = (*_PER_ARM, *_STATISTICS, "undecided")
-        return {"told": np.array(self.told), **{name: getattr(self.arrays, name) for name in names}}
+        offset = self.arrays.objectives.offset
+        return {"told": np.array(self.told), "offset": offset, **{name: getattr(self.arrays, name) for name in names}}
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Take over what :meth:`state` returned; ValueError if it cannot have."""
@@ -190,6 +200,7 @@ class Observations:
             if state[name].shape != mine.shape or state[name].dtype != mine.dtype:
                 raise ValueError(f"{name}: not {mine.shape} of type {mine.dtype}")
             mine[:] = state[name]
+        self.arrays.objectives.offset[:] = state["offset"]
         self.told = int(state["told"])
         self._renew()
 
@@ -201,5 +212,12 @@ class Observations:
 
 def describe_objectives(problem: Problem) -> ObjectiveArrays:
     """Return what the kernels know about the objectives."""
-    models = [_MODEL_NUMBERS[objective.family.model] for objective in problem.objectives]
-    return ObjectiveArrays(np.array(models, np.int64), *problem.ranges, problem.eps)
+    models = np.array([_MODEL_NUMBERS[objective.family.model] for objective in problem.objectives], np.int64)
+    low, width = problem.ranges
+    return ObjectiveArrays(models, np.where(models == UNIT, low, np.nan), width, problem.eps)
+
+
+def absolute_means(arrays: ObservationArrays) -> FloatArray:
+    """Return the empirical means, not relative to offsets; minus infinity without rewards. Shape (K, M)."""
+    means: FloatArray = np.where(arrays.counts > 0, arrays.means + arrays.objectives.offset[:, None], -np.inf).T
+    return means

@@ -100,7 +100,7 @@ class EliminationMonitor:
         arms, objectives = self._problem.shape
         if not observations.complete:
             return np.zeros(objectives)
-        x, means = resolve_log_inv_delta(self._rule.delta), observations.means
+        x, means = resolve_log_inv_delta(self._rule.delta), observations.arrays.means.T
         n = np.full((arms, objectives), float(observations.told)) if self._rule.as_printed else observations.pulls
         radius = self._problem.sd * np.sqrt(2 * (np.log(4 * arms * objectives * n**2.0) + x) / n)
         best = (observations.leaders, np.arange(objectives))
