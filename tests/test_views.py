@@ -20,7 +20,7 @@ def test_a_verdict_in_a_notebook() -> None:
     html = verdict._repr_html_()
     assert cells(html)[:5] == ["objective", "best arm", "decided at pull", "evidence", "needed"]
     assert cells(html)[5:7] == ["x&amp;y", "&lt;b&gt;A"]
-    assert "z (less is better)" in html
+    assert "z (min)" in html
     assert f"stopped at pull {verdict.pulls}" in html
     assert "certified" in html
 
@@ -30,7 +30,7 @@ def test_a_status_in_a_notebook() -> None:
     html = test.status()._repr_html_()
     delete("memory:", "views")
     assert "views: running, 0 pulls, 0 pending" in html
-    assert cells(html)[-4:] == ["A", "-", "B", "-"]
+    assert cells(html)[-6:] == ["A", "-", "0", "B", "-", "0"]
 
 
 def test_a_bound_in_a_notebook() -> None:

@@ -32,4 +32,4 @@ def did_you_mean(word: str, accepted: Iterable[str], cutoff: float = 0.5) -> str
     from difflib import get_close_matches
 
     nearest = get_close_matches(word.lower().replace("_", "-"), list(accepted), n=1, cutoff=cutoff)
-    return f"; did you mean {nearest[0]!r}?" if nearest else ""
+    return f"; did you mean {nearest[0]!r}?" if nearest and nearest[0] != word else ""

@@ -13,6 +13,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -74,10 +75,12 @@ def check_rectangular(body: Iterable[list[str]], width: int, first: int) -> None
 def number_in(row: Row, column: str) -> float | None:
     """Return the number in a column, None where it is left empty."""
     value = row.get(column)
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return float(value.strip().lower() == "true")
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     try:
-        found = float(value) if isinstance(value, str | Real) or hasattr(value, "dtype") else math.nan
+        found = float(value) if isinstance(value, str | Real | Decimal) or hasattr(value, "dtype") else math.nan
     except (TypeError, ValueError, OverflowError):
         found = math.inf
     if math.isnan(found) and isinstance(value, float):

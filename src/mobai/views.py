@@ -48,7 +48,7 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
             "direction": objective.direction,
             "family": str(objective.family),
             "eps": float(objective.eps),
-            "arm": verdict.answers[m] if verdict.pulls else None,
+            "arm": verdict.answers[m] if verdict.leading[m] or verdict.decisions[m] else None,
             "decided": verdict.decisions[m] is not None,
             "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
             "decided_time": time_text(decision.at) if decision else None,
@@ -87,7 +87,7 @@ def status_json(status: Status) -> dict[str, Any]:
     for m, row in enumerate(objectives):
         row |= {
             "reported": int(status.pulls[:, m].sum()),
-            "outstanding": int(status.asked.sum() - status.pulls[:, m].sum()),
+            "outstanding": int(verdict.pulls - status.pulls[:, m].sum()),
             "forecast": None if more is None else finite(float(more.per_objective[m])),
         }
     arms = [
@@ -108,6 +108,7 @@ def status_json(status: Status) -> dict[str, Any]:
         "certified": verdict.certified,
         "remarks": status_remarks(status),
         "pulls": verdict.pulls,
+        "decided": sum(decision is not None for decision in verdict.decisions),
         "pending": status.pending,
         "incomplete": status.incomplete,
         "dropped": status.dropped,
@@ -124,7 +125,8 @@ def status_json(status: Status) -> dict[str, Any]:
 def status_rows(status: Status) -> list[dict[str, Any]]:
     """Return a status as flat rows, one per arm and objective, for CSV."""
     facts = status_json(status)
-    about = {key: facts[key] for key in ("name", "state", "rule", "delta", "pulls", "pending", "dropped", "expired")}
+    keys = ("name", "state", "rule", "delta", "certified", "pulls", "pending", "incomplete", "dropped", "expired")
+    about = {**{key: facts[key] for key in keys}, "remarks": "; ".join(facts["remarks"])}
     objectives = {row["objective"]: row for row in facts["objectives"]}
     arms = {row["arm"]: row for row in facts["arms"]}
     return [
@@ -171,34 +173,55 @@ def time_text(at: float | None) -> str | None:
 def certification(threshold: str, certified: bool) -> str:
     """Return a line that says whether the error probability is proven to be at most delta."""
     if certified:
-        return f"threshold {threshold}: certified, the error probability is proven to be at most delta"
+        proof = "the error probability is proven to be at most delta, if the rewards are as stated"
+        return f"threshold {threshold}: certified, {proof}"
     return f"threshold {threshold}: not certified, its error probability can exceed delta"
 
 
 def answer_text(verdict: Verdict, m: int) -> str:
-    """Return the arm decided on, the one that leads, or nothing before the first pull."""
+    """Return the arm decided on, the one that leads, or nothing without rewards or in a tie."""
     if verdict.decisions[m] is not None:
         return verdict.answers[m]
-    return f"{verdict.answers[m]} leads" if verdict.pulls else "-"
+    return f"{verdict.answers[m]} leads" if verdict.leading[m] else "-"
+
+
+def plural(count: int, word: str) -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """Return one line: how many pulls, and how many objectives are decided."""
+    decided = sum(decision is not None for decision in verdict.decisions)
+    proof = "" if verdict.certified else ", NOT certified"
+    count = f"{decided} of {plural(len(verdict.decisions), 'objective')}"
+    return f"{plural(verdict.pulls, 'pull')}, {count} decided at delta = {verdict.delta:g}{proof}"
 
 
 def samples_text(samples: float) -> str:
     """Return a forecast in words, to two digits."""
     if not math.isfinite(samples):
         return "no forecast: tied so far"
-    rounded = float(f"{max(samples, 1.0):.2g}")
-    return f"about {rounded:,.0f} more samples"
+    rounded = int(float(f"{max(samples, 1.0):.1g}" if samples < 1000 else f"{samples:.2g}"))
+    return f"roughly {plural(rounded, 'more sample')}"
 
 
 def missing_text(verdict: Verdict, forecast: Remaining | None, m: int) -> str:
     """Return what an objective still lacks, in plain words."""
     decision = verdict.decisions[m]
     if decision is not None:
-        when = "" if decision.at is None else f", {datetime.fromtimestamp(decision.at, UTC):%d %b %Y %H:%M} UTC"
-        return f"decided at pull {decision.pull:,}{when}"
+        return f"decided at pull {decision.pull:,}{_when(decision.at)}"
     if forecast is None:
         return "too early for a forecast"
     return samples_text(float(forecast.per_objective[m]))
+
+
+def _when(at: float | None) -> str:
+    """Return the time of day, with the date unless it is today; nothing for None."""
+    if at is None:
+        return ""
+    then, now = datetime.fromtimestamp(at, UTC), datetime.now(UTC)
+    return f", {then:%H:%M} UTC" if then.date() == now.date() else f", {then:%d %b %Y %H:%M} UTC"
 
 
 def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
@@ -215,17 +238,18 @@ def status_line(status: Status) -> str:
     verdict = status.verdict
     lost = status.dropped + status.expired
     waiting = f"{status.pending:,} pending" + (f", {status.incomplete:,} incomplete" if status.incomplete else "")
-    counts = f"{verdict.pulls:,} pulls, {waiting}, {lost:,} dropped or expired"
-    return f"{status.name}: {status.state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
+    counts = f"{plural(verdict.pulls, 'pull')}, {waiting}" + (f", {lost:,} dropped or expired" if lost else "")
+    state = status.state if verdict.certified else f"{status.state}, NOT certified"
+    return f"{status.name}: {state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
 
 
 def status_remarks(status: Status) -> list[str]:
     """Return what else a reader should know: doubts, what is outstanding, earlier decisions, means that drifted."""
-    asked, names = int(status.asked.sum()), status.verdict.problem.objective_names
+    names, answered = status.verdict.problem.objective_names, status.verdict.pulls
     remarks = status.verdict.remarks
     for name, reported in zip(names, status.pulls.sum(axis=0).tolist(), strict=True):
-        if status.verdict.pulls and reported < asked - status.pending:
-            remarks.append(f"{name}: {reported:,} of {asked:,} reported")
+        if reported < answered:
+            remarks.append(f"{name}: {reported:,} of {answered:,} reported")
     remarks += [
         f"earlier, among other arms: {objective} was decided for {arm} at pull {pull:,}"
         for objective, arm, pull in status.past
@@ -245,7 +269,7 @@ def verdict_table(verdict: Verdict) -> Table:
         decision = verdict.decisions[m]
         rows.append(
             [
-                objective.name + (" (less is better)" if objective.direction == "min" else ""),
+                f"{objective.name} (min)" if objective.direction == "min" else objective.name,
                 answer_text(verdict, m),
                 f"{decision.pull:,}" if decision else "not yet",
                 f"{verdict.evidence[m]:.2f}",
@@ -261,13 +285,13 @@ def progress_table(verdict: Verdict, forecast: Remaining | None) -> Table:
     for m, objective in enumerate(verdict.problem.objectives):
         rows.append(
             [
-                objective.name + (" (less is better)" if objective.direction == "min" else ""),
+                f"{objective.name} (min)" if objective.direction == "min" else objective.name,
                 answer_text(verdict, m),
                 missing_text(verdict, forecast, m),
-                f"{verdict.evidence[m]:.2f} of {verdict.threshold[m]:.2f} nats",
+                "" if verdict.decisions[m] else f"{max(verdict.evidence[m], 0.0):.2f} of {verdict.threshold[m]:.2f}",
             ]
         )
-    return Table(["objective", "best arm", "what is missing (forecast)", "evidence"], rows, left=3)
+    return Table(["objective", "best arm", "state (forecast)", "nats"], rows, left=3)
 
 
 def intervals_table(problem: Problem, intervals: Intervals) -> Table:
@@ -285,25 +309,30 @@ def means_table(problem: Problem, counts: IntArray, means: FloatArray, intervals
     for i, arm in enumerate(problem.arms[:_MOST_ARMS]):
         cells = [arm]
         for m in range(problem.shape[1]):
-            lies = f"{intervals.lower[i, m]:.4g} to {intervals.upper[i, m]:.4g}"
-            cells.append(f"{means[i, m]:.4g} ({lies}), n = {counts[i, m]:,}" if counts[i, m] else "-")
-        rows.append(cells)
-    return Table(["arm", *(f"{name}: mean (interval)" for name in problem.objective_names)], rows)
+            low, high = intervals.lower[i, m], intervals.upper[i, m]
+            lies = f"{low:.3g} to {high:.3g}" if math.isfinite(high - low) else "unknown"
+            cells.append(f"{means[i, m]:.3g} ({lies})" if counts[i, m] else "-")
+        numbers = sorted(set(counts[i].tolist()))
+        rows.append(
+            [*cells, " to ".join(f"{n:,}" for n in (numbers if len(numbers) < 3 else numbers[:: len(numbers) - 1]))]
+        )
+    return Table(["arm", *(f"{name}: mean (interval)" for name in problem.objective_names), "rewards"], rows)
 
 
 def missing_table(analysis: Analysis) -> Table:
     """Return a row per arm: its rewards and what is missing, per objective, and where more samples should go."""
     problem, more = analysis.verdict.problem, analysis.forecast
     header = ["arm"]
-    for name in problem.objective_names:
-        header += [f"{name}: rewards", "missing"]
+    shown = [m for m in range(problem.shape[1]) if analysis.missing[:, m].any()]
+    for m in shown:
+        header += [f"{problem.objective_names[m]}: rewards", "missing"]
     rows = []
     for i, arm in enumerate(problem.arms[:_MOST_ARMS]):
         cells = [arm]
-        for m in range(problem.shape[1]):
+        for m in shown:
             cells += [f"{analysis.counts[i, m]:,}", f"{analysis.missing[i, m]:,}"]
         rows.append([*cells, "-" if more is None or more.per_arm[i] == math.inf else f"{more.per_arm[i]:,.0f}"])
-    return Table([*header, "more, as it looks now"], rows)
+    return Table([*header, "more (forecast)"], rows)
 
 
 # Text and HTML
@@ -351,10 +380,9 @@ def status_blocks(status: Status) -> list[Block]:
 def analysis_blocks(analysis: Analysis) -> list[Block]:
     """Return an analysis as paragraphs and tables."""
     verdict, more = analysis.verdict, analysis.forecast
-    forecast = "" if more is None or verdict.stopped else f"; {samples_text(more.samples)} in all, as it looks now"
-    proof = ", certified" if verdict.certified else ""
+    forecast = "" if more is None or verdict.stopped else f"; {samples_text(more.samples)} in all (a forecast)"
     return [
-        Paragraph(f"{verdict.pulls:,} rows, delta = {verdict.delta:g}{proof}{forecast}"),
+        Paragraph(f"{verdict_line(verdict).replace(' pull', ' row', 1)}{forecast}"),
         progress_table(verdict, more),
         means_table(verdict.problem, analysis.counts, analysis.means, analysis.intervals),
         missing_table(analysis),

@@ -39,7 +39,9 @@ def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str,
     assert "there is an experiment 'ads' already" in run(capsys, *CREATE, code=2)
     assigned = json.loads(run(capsys, "ask", "ads", "-n", "4", "--format", "json"))
     assert [row["arm"] for row in assigned] == ["A", "B", "A", "B"]
-    assert "told 1, not stopped after 1 pulls" in run(capsys, "tell", "ads", "1", "click=1", "latency=3.5")
+    assert "told 1; 1 pull, 0 of 2 objectives decided at delta = 0.05" in run(
+        capsys, "tell", "ads", "1", "click=1", "latency=3.5"
+    )
     run(capsys, "tell", "ads", "1", "click=1")
     assert "was 1.0 before, and is 0.0 now" in run(capsys, "tell", "ads", "1", "click=0", code=2)
     lines = tmp_path / "reports.jsonl"
@@ -140,8 +142,10 @@ def words_of_a_run(tmp_path: Path) -> list[str]:
 
 def test_a_real_run(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path) -> None:
     words = words_of_a_run(tmp_path)
-    text = run(capsys, *words, "--max-pulls", "5")
-    assert "max-pulls after 5 pulls" in text
+    with pytest.raises(SystemExit) as end:
+        main([*words, "--max-pulls", "5"])
+    assert end.value.code == 3
+    assert "gave up at --max-pulls: 5 pulls, 0 of 2 objectives decided at delta = 0.05" in capsys.readouterr().out
     found = json.loads(run(capsys, *words, "--json"))
     assert found["ending"] == "decided"
     assert [row["arm"] for row in found["objectives"]] == ["fast", "slower"]

@@ -26,7 +26,12 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_analyse(capsys: pytest.CaptureFixture[str], log: str, tmp_path: Path) -> None:
     code, out, err = mobai(capsys, "analyse", log, *METRICS, "--plot", str(tmp_path / "x.svg"))
     assert (code, err) == (0, "")
-    for words in ("300 rows, delta = 0.05, certified", "signup", "more samples", "which arm came next did not depend"):
+    for words in (
+        "300 rows, 0 of 2 objectives decided at delta = 0.05",
+        "signup",
+        "more samples",
+        "which arm came next did not depend",
+    ):
         assert words in " ".join(out.split())
     assert (tmp_path / "x.svg").exists()
     found = json.loads(mobai(capsys, "analyse", log, *METRICS, "--json")[1])

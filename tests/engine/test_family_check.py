@@ -40,15 +40,15 @@ def test_coins_are_not_gaussian() -> None:
 @pytest.mark.parametrize(
     ("draw", "advice"),
     [
-        (coin, "use bernoulli"),
-        (lambda rng, _: float(rng.integers(1, 4)), "use bounded=LOW..HIGH"),
-        (lambda rng, _: float(rng.exponential(30.0) * (rng.random() < 0.1)), "use bounded=LOW..HIGH"),
-        (lambda rng, _: min(rng.normal(50, 10), 55.0), "use bounded=LOW..HIGH"),
+        (coin, "begin a new experiment with bernoulli"),
+        (lambda rng, _: float(rng.integers(1, 4)), "bounded=LOW..HIGH"),
+        (lambda rng, _: float(rng.exponential(30.0) * (rng.random() < 0.1)), "bounded=LOW..HIGH"),
+        (lambda rng, _: min(rng.normal(50, 10), 55.0), "bounded=LOW..HIGH"),
     ],
     ids=["clicks", "ratings", "revenue", "timeouts"],
 )
 def test_what_repeats_is_of_another_kind(draw: Draw, advice: str) -> None:
-    verdict = run("x:min:unknown-variance", draw, pulls=60, until_decided=False).verdict(0.05)
+    verdict = run("x:min:unknown-variance", draw, pulls=400, until_decided=False).verdict(0.05)
     assert not verdict.certified
     assert verdict.remarks[0].startswith("not certified: 'x': ")
     assert advice in verdict.remarks[0]
@@ -71,6 +71,62 @@ def test_rounded_times_are_gaussian(digits: int) -> None:
                 looks += 1
                 alarms += not session.verdict(0.05).certified
     assert alarms <= 0.05 * looks
+
+
+@pytest.mark.parametrize("digits", [0, 1])
+def test_arms_that_scatter_differently_are_gaussian(digits: int) -> None:
+    """Token counts: whole numbers, an arm with a seventh of another's scatter repeats seven times as often."""
+    alarms = 0
+    for seed in range(40):
+        session, rng = (
+            Policy(Uniform()).start(Problem(4, ["x:unknown-variance"]), seed=seed),
+            np.random.default_rng(seed),
+        )
+        for _ in range(800):
+            arm = session.ask()
+            session.tell(arm, [round(rng.normal(300, (27, 135, 210, 39)[arm]), digits)])
+        alarms += not session.verdict(0.05).certified
+    assert alarms <= 1
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, arm: round(rng.normal(0, (5, 50)[arm])),
+        lambda rng, arm: round(rng.normal(0, 5), (0, 2)[arm]),
+        lambda rng, _: float(f"{rng.normal(1000, 50):.3g}"),
+        lambda rng, _: round(rng.normal(3, 1), 1) - round(rng.normal(2, 1), 1),
+        lambda rng, _: round(rng.normal(3, 1), 2) + round(rng.normal(2, 1), 2),
+        lambda rng, _: round(rng.normal(0, 10)) + 0.5 * (rng.random() < 0.05),
+    ],
+    ids=["sds 5 and 50", "two grids", "three digits", "difference", "sum", "half units"],
+)
+def test_rounding_of_any_kind_raises_no_alarm(draw: Draw) -> None:
+    alarms = 0
+    for seed in range(40):
+        session, rng = (
+            Policy(Uniform()).start(Problem(2, ["x:unknown-variance"]), seed=seed),
+            np.random.default_rng(seed),
+        )
+        for _ in range(300):
+            arm = session.ask()
+            session.tell(arm, [float(draw(rng, int(arm)))])
+        alarms += not session.verdict(0.05).certified
+    assert alarms <= 2
+
+
+@pytest.mark.parametrize("values", [[0, 1], [1, 5, 4, 5, 3], [1, 1, 0]])
+def test_the_order_of_a_batch_does_not_matter(values: list[float]) -> None:
+    """Sorted, alternating or shuffled, a batch of another kind is seen for what it is; Gaussian integers are not."""
+    from mobai import Experiment
+    from mobai.live.journal import MemoryJournal
+
+    rng = np.random.default_rng(0)
+    for data, holds in ((np.resize(values, 80).astype(float), False), (np.round(rng.normal(50, 5, 80)), True)):
+        for order in (data, np.sort(data), rng.permutation(data)):
+            test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["x:unknown-variance"])
+            test.record_all([(arm, {"x": float(value)}) for arm in "AB" for value in order])
+            assert test.verdict().certified == holds
 
 
 def test_scatter_beyond_the_stated_sd() -> None:

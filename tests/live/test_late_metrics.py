@@ -64,7 +64,8 @@ def test_what_is_told_later_completes_the_pull() -> None:
     np.testing.assert_allclose(parts.verdict().evidence, whole.verdict().evidence, rtol=1e-12)
     engines = [test._ledger._known().engine for test in (parts, whole)]
     assert engines[0].sampling.observations.told == engines[1].sampling.observations.told == 200
-    np.testing.assert_allclose(*(engine.sampling.observations.means for engine in engines))
+    ours, theirs = (engine.sampling.observations.means for engine in engines)
+    np.testing.assert_allclose(ours, theirs)
     assert parts.status().incomplete == 0
 
 

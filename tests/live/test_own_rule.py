@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.live.rounds import ARMS, OBJECTIVES, new, run
 
-from mobai import Experiment, InputError, StorageError
+from mobai import Experiment, InputError
 from mobai.live.journal import MemoryJournal
 
 MODULE = """
@@ -30,6 +30,9 @@ class OutOfRange(Backwards):
 
 class Broken(Backwards):
     def choose(self, problem, memory, observations, rng): raise RuntimeError("no idea")
+
+class Forgetful(Backwards):
+    def init(self, problem): return None
 
 class NotOne:
     pass
@@ -68,7 +71,8 @@ def test_the_rule_itself(module: str) -> None:
     ("rule", "message"),
     [
         ("own_rules:OutOfRange", "rule: backwards chose 99, which is none of its 3 arms"),
-        ("own_rules:Broken", "rule: backwards failed when it was tried: RuntimeError: no idea"),
+        ("own_rules:Broken", "rule: backwards failed: RuntimeError: no idea"),
+        ("own_rules:Forgetful", "rule: the memory of backwards must be a tuple of arrays, () for none, not None"),
         ("own_rules:NotOne", "must be a class with name, stopping, init and choose"),
         ("own_rules:function", "must be a class with name, stopping, init and choose"),
         ("own_rules:Nothing", "cannot be imported: module 'own_rules' has no attribute 'Nothing'"),
@@ -107,5 +111,9 @@ def test_a_journal_whose_rule_is_gone(module: str, tmp_path: Path, monkeypatch: 
     url = f"sqlite:///{tmp_path / 'x.db'}"
     new(url, rule="own_rules:Backwards")
     monkeypatch.setitem(sys.modules, "own_rules", None)
-    with pytest.raises(StorageError, match="own_rules:Backwards cannot be imported"):
-        Experiment.load(url, "test")
+    test = Experiment.load(url, "test")
+    test.record("A", {"click": 1, "latency": 60.0})
+    assert test.status().verdict.pulls == 1
+    with pytest.raises(InputError, match=r"own_rules:Backwards cannot be imported: .*; set PYTHONPATH"):
+        test.ask()
+    monkeypatch.undo()

@@ -27,7 +27,7 @@ def test_telling_twice() -> None:
     for number in (3, 0, -1, 2.5, "1", True):
         with pytest.raises(InputError, match="assignment must be an id that was handed out, not"):
             test.tell(number, {"click": 1})  # type: ignore[arg-type]
-    for nothing in ({}, {"click": None}, {"click": math.nan}):
+    for nothing in ({}, {"click": None}):
         with pytest.raises(InputError, match="metrics must hold at least one number"):
             test.tell(two, nothing)
     with pytest.raises(InputError, match="assignment 2 is for the arm 'B' here, not 'Y'"):
@@ -92,10 +92,25 @@ def test_a_refused_report_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     assert str(test.replay().verdict) == str(test.verdict())
 
 
-@pytest.mark.parametrize("reports", [[5], [(1,)], [(1, {}, 3)], {1: {"click": 1}}, "ab", [None]])
+@pytest.mark.parametrize("reports", [[5], [(1,)], [(1, {}, 3)], {1, 2}, "ab", [None]])
 def test_reports_are_pairs(reports: Any) -> None:
     test = new()
     test.ask()
     with pytest.raises(InputError, match=r"reports must be pairs|there is none with the id"):
         test.tell_all(reports)
     assert len(test.history()) == 2
+
+
+def test_reports_by_assignment() -> None:
+    test = new()
+    one, two = test.ask(2)
+    test.tell_all({one: {"click": 1}, two: {"click": 0}})
+    assert test.status().pulls[:, 0].sum() == 2
+
+
+def test_nan_is_no_reward() -> None:
+    test = new()
+    (one,) = test.ask()
+    with pytest.raises(InputError, match="'click' must be a number, not nan; leave it out if it is missing"):
+        test.tell(one, {"click": math.nan, "latency": 3.0})
+    assert test.status().pending == 1

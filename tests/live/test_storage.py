@@ -23,6 +23,9 @@ SECRETS = [
     "postgresql://u:sekret@127.0.0.1:1/x?sekret=1",
     "sqlite://u:sekret@host/x",
     "u:sekret@host:5432/x?sslmode=require",
+    "postgresql://u:hun@sekret@localhost:1/db",
+    "postgresql://u:hun@sekret/y@localhost:1/db",
+    "postgresql://u:hun@sekret?z@localhost:1/db",
 ]
 
 

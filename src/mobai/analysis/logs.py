@@ -59,10 +59,13 @@ def read_log(
     """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
     rows, metrics = _rows_of(data), read_objectives(objectives)
     columns = list(dict.fromkeys(key for row in rows for key in row))
+    if arm in [objective.name for objective in metrics]:
+        raise InputError(f"arm: the column {arm!r} is an objective, too")
     for column, what in ((arm, "arm"), *((objective.name, "objectives") for objective in metrics)):
         if column not in columns:
             guess = did_you_mean(column, columns)
-            raise InputError(f"{what}: there is no column {column!r}; there are {', '.join(map(str, columns))}{guess}")
+            hint = "; name it with --arm-column, or arm=" if what == "arm" and not guess else guess
+            raise InputError(f"{what}: there is no column {column!r}; there are {', '.join(map(str, columns))}{hint}")
     names = [_arm_name(row.get(arm), number) for number, row in enumerate(rows, start=1)]
     problem = Problem(list(dict.fromkeys(names)) if arms is None else arms, metrics, sd)
     place = {name: index for index, name in enumerate(problem.arms)}
@@ -76,6 +79,8 @@ def _rows_of(data: Any) -> Sequence[Row]:
     if isinstance(data, str | Path):
         return read_rows(data)
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        if not data.columns.is_unique:
+            raise InputError("data: every column must have a name of its own")
         rows: list[Row] = data.to_dict(orient="records")
     elif isinstance(data, Iterable):
         rows = list(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from mobai import views
 from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
 
@@ -17,4 +18,4 @@ def command(name: str, arm: str, sd: tuple[float, ...], storage: str) -> None:
     """Add an arm to the experiment NAME: every objective is undecided again until it has been compared."""
     experiment = load_experiment(storage, name)
     experiment.add_arm(arm, sd or None)
-    screen.say(f"added {arm}, {experiment.verdict()}")
+    screen.say(f"added {arm}; {views.verdict_line(experiment.verdict())}")

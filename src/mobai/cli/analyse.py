@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
 from mobai import views
 from mobai.analysis.logs import read_log
 from mobai.cli import loading, options, screen
+from mobai.errors import InputError
 from mobai.kernels import interpret
 from mobai.theory.confidence import resolve_log_inv_delta
 
@@ -28,6 +30,8 @@ def command(
     Rows must be in the order of collection, and which arm came next must not have depended on what it would bring.
     """
     log_inv_delta = resolve_log_inv_delta(delta)
+    if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InputError(f"plot: {plot}: the name must end in .png, .svg or .pdf")
     log = read_log(file, objectives, arm=arm_column)
     if len(log.arms) <= loading.MOST_REPORTS:
         interpret()

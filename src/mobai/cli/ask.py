@@ -26,6 +26,7 @@ def command(name: str, n: int, if_decided: str, storage: str, form: str) -> None
     assignments = experiment.ask(n, if_decided=if_decided)
     if experiment.verdict().stopped:
         screen.err.print(f"mobai: everything is decided; mobai status {name} says what", soft_wrap=True)
+    if assignments or form != "table":
+        formats.emit([assignment._asdict() for assignment in assignments], form, ("id", "arm"))
     if not assignments:
         raise click.exceptions.Exit(3)
-    formats.emit([assignment._asdict() for assignment in assignments], form, ("id", "arm"))

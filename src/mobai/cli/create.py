@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mobai import views
 from mobai.analysis.logs import ASSUMPTION, read_log
 from mobai.cli import loading, options, screen
 from mobai.errors import InputError
@@ -56,5 +57,5 @@ def command(
     screen.say(f"created {name}: {len(known)} arms, {len(objectives)} objectives, delta = {choices['delta']:g}")
     options.say_objectives(experiment.problem)
     if found is not None:
-        screen.say(f"took over {len(found.arms):,} rows of {log}; {experiment.verdict()}")
+        screen.say(f"took over {len(found.arms):,} rows of {log}; {views.verdict_line(experiment.verdict())}")
         screen.say(ASSUMPTION)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -87,9 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exit code 2 for bad input, 1 for a failure, 130 for Ctrl-C."""
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     warnings.showwarning = _warn
+    unshown = _Unshown()
     try:
         status = group.main(args=words, prog_name="mobai", standalone_mode=False)
         sys.stdout.flush()
+        unshown.tell()
     except BrokenPipeError:
         # The reader (head, less) has seen enough.
         _forget_output()
@@ -98,11 +102,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if "--debug" in words:
             raise
         line, code = _explain(error)
-        if isinstance(error, OSError | UnicodeEncodeError):
+        if isinstance(error, OSError):
             _forget_output()
         click.echo(f"mobai: {line}", err=True)
         sys.exit(code)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+class _Unshown:
+    """Writes characters that the terminal's encoding lacks as escapes, and says so once: nothing fails half-way."""
+
+    def __init__(self) -> None:
+        self._found = False
+        codecs.register_error("mobai", self._escape)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="mobai")
+
+    def _escape(self, error: UnicodeError) -> tuple[str | bytes, int]:
+        self._found = True
+        return codecs.backslashreplace_errors(error)
+
+    def tell(self) -> None:
+        """Say what to set, if something could not be shown."""
+        if self._found:
+            encoding = sys.stdout.encoding
+            click.echo(f"mobai: output: {encoding} cannot show every character; set PYTHONIOENCODING=utf-8", err=True)
 
 
 def _forget_output() -> None:
@@ -126,9 +151,7 @@ def _explain(error: Exception) -> tuple[str, int]:
         return str(error), 2
     if isinstance(error, ConvergenceError | StorageError):
         return str(error), 1
-    if isinstance(error, UnicodeEncodeError):
-        shown = error.object[error.start : error.end].encode("ascii", "backslashreplace").decode()
-        return f"output: the encoding {error.encoding} cannot show {shown}; set PYTHONIOENCODING=utf-8", 1
     if isinstance(error, OSError):
-        return f"{error.filename or 'output'}: {error.strerror or error}", 1
+        done = "" if error.filename else "; what was to be changed before that, was"
+        return f"{error.filename or 'output'}: {error.strerror or error}{done}", 1
     return f"unexpected {type(error).__name__}: {error} (run again with --debug and report it)", 1

@@ -10,6 +10,8 @@ import click
 from mobai.cli import screen
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from mobai.problem import Objective, Problem
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -78,12 +80,12 @@ def arm_argument() -> Decorator:
     return click.argument("arm", metavar="ARM")
 
 
-def say_objectives(problem: Problem) -> None:
+def say_objectives(problem: Problem, console: Console = screen.out) -> None:
     """Print what was understood, a line per objective."""
     for objective in problem.objectives:
         eps = f", differences up to {objective.eps:g} do not matter" if objective.eps else ""
         goal = "less is better" if objective.direction == "min" else "more is better"
-        screen.say(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}")
+        console.print(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}", soft_wrap=True)
 
 
 def _rewards_of(problem: Problem, objective: Objective) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from mobai import views
 from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
 
@@ -16,4 +17,4 @@ def command(name: str, arm: str, storage: str) -> None:
     """Stop asking for an arm of the experiment NAME, and look for the best of the others."""
     experiment = load_experiment(storage, name)
     experiment.retire_arm(arm)
-    screen.say(f"retired {arm}, {experiment.verdict()}")
+    screen.say(f"retired {arm}; {views.verdict_line(experiment.verdict())}")

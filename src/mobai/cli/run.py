@@ -95,10 +95,14 @@ def _measure(measure: Sampler, source: str, as_json: bool, **given: Any) -> None
         try:
             outcome = run_sampler(experiment, measure, watch=watch, **how)
         except SamplerError as error:
-            raise InputError(f"{source}: {error}") from None
+            raise InputError(f"{source}: {error}".replace("on_refused=drop", "--on-refused drop")) from None
     _report(experiment, outcome, as_json)
     if outcome.ending == "interrupted":
         raise click.Abort
+    if not outcome.verdict.stopped:
+        raise click.exceptions.Exit(3)
+    if not outcome.verdict.certified or outcome.refused:
+        raise click.exceptions.Exit(4)
 
 
 def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str, ...], **choices: Any) -> Experiment:
@@ -110,13 +114,13 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
         experiment = Experiment.create(journal, name, arms, objectives, **choices)
         if storage != "memory:":
             screen.err.print(f"mobai: created {name}", soft_wrap=True)
-        options.say_objectives(experiment.problem)
+        options.say_objectives(experiment.problem, screen.err)
         return experiment
     experiment = Experiment.load(journal, name)
     asked = Problem(arms, objectives) if arms and objectives else experiment.problem
     if (asked.arms, asked.objectives) != (experiment.problem.arms, experiment.problem.objectives):
         raise InputError(f"name: the experiment {name!r} has other arms or objectives; choose another name")
-    _check_same(name, "delta", choices["delta"], math.exp(-experiment.settings.log_inv_delta))
+    _check_same(name, "delta", choices["delta"], float(f"{math.exp(-experiment.settings.log_inv_delta):.12g}"))
     _check_same(name, "rule", choices["rule"], rule_spec(experiment.settings.rule))
     _check_same(name, "seed", choices["seed"], experiment.settings.seed)
     screen.err.print(f"mobai: resuming {name}, {experiment.verdict().pulls:,} pulls so far", soft_wrap=True)
@@ -154,7 +158,7 @@ def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
             "failures": outcome.failures,
             "dropped": outcome.dropped,
             "refused": outcome.refused,
-            "certified": status.verdict.certified,
+            "certified": status.verdict.certified and not outcome.refused,
             "remarks": status.verdict.remarks,
             "objectives": views.objective_rows(status.verdict),
             "intervals": views.intervals_json(status.verdict.problem, status.intervals),
@@ -164,10 +168,10 @@ def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
     screen.out.print(picture(status))
     screen.say()
     failed = f", {outcome.failures} failed measurements, {outcome.dropped} dropped" if outcome.failures else ""
-    screen.say(f"{outcome.ending} after {outcome.verdict.pulls:,} pulls{failed}")
+    ending = {"max-pulls": "gave up at --max-pulls"}.get(outcome.ending, outcome.ending)
+    screen.say(f"{ending}: {views.verdict_line(outcome.verdict)}{failed}")
     if outcome.refused:
-        screen.say(
-            f"{outcome.refused:,} pulls were lost because a value was refused: the means are those of the others"
-        )
-    if status.verdict.certified:
+        lost = views.plural(outcome.refused, "pull")
+        screen.say(f"not certified: {lost} lost because of their value; the means are those of the others")
+    elif status.verdict.certified and outcome.verdict.stopped:
         screen.say(views.certification("mixture", certified=True))

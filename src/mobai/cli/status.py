@@ -25,8 +25,11 @@ _COLUMNS = (
     "state",
     "rule",
     "delta",
+    "certified",
+    "remarks",
     "pulls",
     "pending",
+    "incomplete",
     "dropped",
     "expired",
     "objective",
@@ -93,14 +96,14 @@ def _watch(experiment: Experiment, interval: float) -> None:
 def picture(status: Status) -> RenderableType:
     """Return where an experiment stands: bars of evidence, what is missing, and where the means lie."""
     verdict = status.verdict
-    table = screen.plain_table("objective", "best arm", "evidence", "what is missing (forecast)", ">nats")
+    table = screen.plain_table("objective", "best arm", "evidence", "state (forecast)", ">nats")
     for m, row in enumerate(views.progress_table(verdict, status.forecast).rows):
         decided = verdict.decisions[m] is not None
         share = 1.0 if decided else float(verdict.evidence[m] / verdict.threshold[m])
         bar = ProgressBar(1.0, min(max(share, 0.0), 1.0), width=20)
         arm = Text(row[1], style="green" if decided else "yellow")
-        table.add_row(Text(row[0]), arm, bar, Text(row[2]), Text(row[3].removesuffix(" nats")))
+        table.add_row(Text(row[0]), arm, bar, Text(row[2]), Text(row[3]))
     means = screen.laid_out(views.means_table(verdict.problem, status.pulls, status.means, status.intervals))
-    means.caption, means.caption_justify = views.intervals_caption(verdict, status.intervals), "left"
+    caption = Text(views.intervals_caption(verdict, status.intervals), style="italic")
     remarks = (Text(remark, style="bold") for remark in views.status_remarks(status))
-    return Group(Text(views.status_line(status), style="bold"), table, Text(), means, *remarks)
+    return Group(Text(views.status_line(status), style="bold"), table, Text(), means, caption, *remarks)

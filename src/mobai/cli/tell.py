@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mobai import views
 from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
 from mobai.errors import InputError
@@ -33,7 +34,7 @@ def command(name: str, report: tuple[str, ...], arm: str | None, file: str | Non
     elif arm is not None:
         experiment = load_experiment(storage, name)
         number = experiment.record(arm, _metrics(report)).id
-        screen.say(f"recorded {arm} as assignment {number}, {experiment.verdict()}")
+        screen.say(f"recorded {arm} as assignment {number}; {views.verdict_line(experiment.verdict())}")
     else:
         _tell(storage, name, _from_file(file) if file else [(_identifier(report[0]), _metrics(report[1:]))])
 
@@ -49,7 +50,7 @@ def drop_assignment(storage: str, name: str, words: tuple[str, ...]) -> None:
 def _tell(storage: str, name: str, reports: Reports) -> None:
     experiment = load_experiment(storage, name, reports=len(reports))
     experiment.tell_all(reports)
-    screen.say(f"told {len(reports):,}, {experiment.verdict()}")
+    screen.say(f"told {len(reports):,}; {views.verdict_line(experiment.verdict())}")
 
 
 def _identifier(text: Any) -> int:

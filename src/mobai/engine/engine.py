@@ -156,8 +156,8 @@ class Engine:
             self._complete = copy.deepcopy(self._evidence)
         arms, first = [one.arm for one in told], [one.first for one in told]
         rewards = self._oriented([one.rewards for one in told])
-        self._check.tell_all(arms, rewards)
         looked = self._evidence.tell_all(arms, rewards, first, at)
+        self._check.tell_all(arms, rewards, self.observations)
         whole = [one for one in told if one.complete is not None]
         if whole:
             arms, first = [one.arm for one in whole], [True] * len(whole)
@@ -232,6 +232,7 @@ class Engine:
             problem=self.problem,
             log_inv_delta=x,
             leaders=tuple(self.observations.arrays.leaders.tolist()),
+            leading=tuple(self.observations.leads(m) for m in range(self.problem.shape[1])),
             decisions=self._evidence.monitor.decisions(x),
             evidence=frozen(self._evidence.monitor.evidence(self.observations)),
             threshold=frozen(np.full(self.problem.shape[1], self.stopping.level(self._at_start, x))),

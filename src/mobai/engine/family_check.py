@@ -2,9 +2,11 @@
 
 Two things are looked for, neither of which a proof can see:
 
-- Rewards of a continuous family that repeat. Rounding makes some of them equal: with a grid of width h and a standard
-  deviation s, two rewards are equal with probability about h / (2 sqrt(pi) s). More repeats than that, or a grid wider
-  than s, and the rewards are of another kind: clicks, ratings, times that are cut off, zeros for what is missing.
+- Rewards of a continuous family that repeat. Rounding makes some of them equal. With a grid of width h and a smooth
+  density, a reward equals the one before with probability about h f, and differs from it by at most half a standard
+  deviation s/2, but not by nothing, with probability about s f: so of all rewards that are that close, a share of
+  h / (s + h) is equal, a third at most as long as h <= s/2. A larger share, or an arm with nothing but equal rewards,
+  and they are of another kind: clicks, ratings, times that are cut off, zeros for what is missing.
 - Rewards that scatter far more than the standard deviation that was stated.
 """
 
@@ -17,14 +19,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mobai.kernels.dense import Integers
 from mobai.kernels.repeats import RepeatArrays, count_repeats
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Observations
 
 # How unlikely repeats or scatter must be before they count against a family, and how much sd must be exceeded.
-_UNLIKELY_REPEATS = 1e-3
-_UNLIKELY_SCATTER = 1e-6
+_UNLIKELY_REPEATS = 0.01
+_UNLIKELY_SCATTER = 1e-3
 _SD_EXCEEDED = 1.25
+_LARGEST_SHARE = 1 / 3
+_ADVICE = "report it unrounded, or begin a new experiment with bounded=LOW..HIGH"
 
 
 class FamilyCheck:
@@ -32,17 +37,22 @@ class FamilyCheck:
 
     def __init__(self, problem: Problem) -> None:
         shape = problem.shape[::-1]
-        self._found = RepeatArrays(np.full(shape, np.nan), np.zeros(shape), np.full(shape, np.inf))
+        self._found = RepeatArrays(np.full(shape, np.nan), np.zeros(shape), np.zeros(shape))
 
-    def tell_all(self, arms: Sequence[int], rewards: FloatArray) -> None:
-        """Take in the rewards of several pulls, NaN where one is missing."""
-        count_repeats(self._found, np.array(arms, np.int64), rewards)
+    def tell_all(self, arms: Sequence[int], rewards: FloatArray, observations: Observations) -> None:
+        """Take in the rewards of several pulls, NaN where one is missing, and what is observed with them."""
+        arrays = observations.arrays
+        sd = np.sqrt(arrays.scatter / np.maximum(arrays.counts - 1, 1))
+        places = np.repeat(np.array(arms, np.int64)[:, None], rewards.shape[1], axis=1)
+        if len(arms) > 1:
+            places, rewards = _shuffled(places, rewards)
+        count_repeats(self._found, places, rewards, sd)
 
     def add_arm(self) -> None:
         """Make room for one more arm."""
-        last, repeats, step = (np.hstack([table, np.empty((len(table), 1))]) for table in self._found)
-        last[:, -1], repeats[:, -1], step[:, -1] = np.nan, 0.0, np.inf
-        self._found = RepeatArrays(last, repeats, step)
+        last, repeats, near = (np.hstack([table, np.zeros((len(table), 1))]) for table in self._found)
+        last[:, -1] = np.nan
+        self._found = RepeatArrays(last, repeats, near)
 
     def doubts(self, problem: Problem, observations: Observations) -> tuple[str | None, ...]:
         """Return, per objective, what speaks against its family and which one to use, or None."""
@@ -73,15 +83,22 @@ class FamilyCheck:
                 return (
                     f"rewards scatter {found:.3g} times as much as the sd stated; use unknown-variance or a larger sd"
                 )
-        repeats, step = self._found.repeats[m], float(self._found.step[m].min())
-        sd = math.sqrt(float(arrays.scatter[m].sum()) / pairs)
-        if family.continuous and repeats.any() and not _rounded(repeats, neighbours, step, sd):
+        repeats = self._found.repeats[m]
+        constant = (neighbours >= 2) & (repeats == neighbours)
+        if family.continuous and (constant.any() or _too_many(repeats, self._found.near[m])):
+            share = f"{repeats.sum():,.0f} of {pairs:,.0f} rewards equal the one before, more than rounding explains"
             last = self._found.last[m]
-            coins = step in (1.0, math.inf) and bool(np.isin(np.abs(last[~np.isnan(last)]), (0.0, 1.0)).all())
-            share = f"{repeats.sum():,.0f} of {pairs:,.0f} rewards equal the one before"
-            kind = "bernoulli" if coins else "bounded=LOW..HIGH"
-            return f"{share}, which rounding does not explain; use {kind}"
+            if np.isin(np.abs(last[~np.isnan(last)]), (0.0, 1.0)).all():
+                return f"{share}; if they are 0 or 1, begin a new experiment with bernoulli"
+            return f"{share}; {_ADVICE}"
         return None
+
+
+def _shuffled(places: Integers, rewards: FloatArray) -> tuple[Integers, FloatArray]:
+    """Return each column of a batch in an order that depends on what is in it, not on how it was given."""
+    mixed = np.random.default_rng(0).permutation(len(rewards))
+    order = np.lexsort((rewards, places), axis=0)[mixed]
+    return np.take_along_axis(places, order, 0), np.take_along_axis(rewards, order, 0)
 
 
 def _too_large(excess: float, degrees: float) -> bool:
@@ -93,13 +110,11 @@ def _too_large(excess: float, degrees: float) -> bool:
     return bool(chdtrc(degrees, excess) < _UNLIKELY_SCATTER)
 
 
-def _rounded(repeats: FloatArray, neighbours: FloatArray, step: float, sd: float) -> bool:
-    """Whether rounding to a grid of width ``step`` explains the repeats among neighbours, of each arm and of all."""
+def _too_many(repeats: FloatArray, near: FloatArray) -> bool:
+    """Whether, of all rewards close to the one before, more are equal to it than rounding explains."""
+    equal, close = int(repeats.sum()), int(repeats.sum() + near.sum())
+    if equal <= _LARGEST_SHARE * close:
+        return False
     from scipy.special import bdtrc
 
-    if not step <= sd:
-        return False
-    chance = step / (2 * math.sqrt(math.pi) * sd)
-    found, pairs = (np.append(table, table.sum()).astype(np.int64) for table in (repeats, neighbours))
-    tails = np.where(found > 0, bdtrc(np.maximum(found - 1, 0), np.maximum(pairs, 1), chance), 1.0)
-    return bool(tails.min() * len(tails) >= _UNLIKELY_REPEATS)
+    return bool(bdtrc(equal - 1, close, _LARGEST_SHARE) < _UNLIKELY_REPEATS)

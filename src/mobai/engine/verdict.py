@@ -27,6 +27,8 @@ class Verdict:
         log(1/delta).
     leaders
         The empirical best arm of every objective now (the first arm as long as nothing was told). Shape (M,).
+    leading
+        Per objective: whether the leader's mean is above all others, not tied and not without rewards.
     decisions
         Per objective: the arm decided on, the pull at which it was and when, or None.
     evidence, threshold
@@ -46,6 +48,7 @@ class Verdict:
     problem: Problem
     log_inv_delta: float
     leaders: tuple[int, ...]
+    leading: tuple[bool, ...]
     decisions: tuple[Decision | None, ...]
     evidence: FloatArray
     threshold: FloatArray

@@ -40,13 +40,19 @@ def check_rule(rule: SamplingRule, problem: Problem) -> None:
     if type(rule).__module__.startswith("mobai."):
         return
     low, width = problem.ranges
-    engine, rng = Engine(problem, rule, GLR(), log_inv_delta=1.0), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     try:
+        engine = Engine(problem, rule, GLR(), log_inv_delta=1.0)
         for step in range(problem.shape[0] + 8):
             arm = engine.choose(rng)
+            if not isinstance(engine.memory, tuple) or not all(isinstance(x, np.ndarray) for x in engine.memory):
+                raise InputError(
+                    f"rule: the memory of {rule.name} must be a tuple of arrays, () for none, not {engine.memory!r}"
+                )
             engine.ask(arm)
             engine.tell(arm, (low + (step % 2) * width) * problem.signs)
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"rule: {rule.name} failed when it was tried: {type(error).__name__}: {error}") from error
+        reason = " ".join(str(error).split())
+        raise InputError(f"rule: {rule.name} failed: {type(error).__name__}: {reason}") from error

@@ -8,26 +8,33 @@ from typing import NamedTuple
 from mobai.kernels.compiled import entry
 from mobai.kernels.dense import Integers, Matrix
 
+# Rewards are equal up to this, relative to their size: sums of rounded numbers differ in their last digits.
+SAME = 1e-12
+
 
 class RepeatArrays(NamedTuple):
     """Per objective and arm."""
 
     last: Matrix  # the latest reward, NaN before the first
     repeats: Matrix  # how many rewards equalled the one before
-    step: Matrix  # the smallest distance from one reward to the next that is not zero; infinite if there is none
+    near: Matrix  # how many differed from it by at most half a standard deviation
 
 
 @entry
-def count_repeats(found: RepeatArrays, arms: Integers, rewards: Matrix) -> None:
-    """Take in the rewards of several pulls, NaN where one is missing; in place."""
-    for n in range(len(arms)):
+def count_repeats(found: RepeatArrays, arms: Integers, rewards: Matrix, sd: Matrix) -> None:
+    """Take in rewards, NaN where one is missing; row n of a column is of the arm there; in place.
+
+    ``sd`` has the standard deviation of every arm so far, per objective.
+    """
+    for n in range(len(rewards)):
         for m in range(rewards.shape[1]):
-            reward, i = rewards[n, m], arms[n]
+            reward, i = rewards[n, m], arms[n, m]
             if math.isnan(reward):
                 continue
-            distance = abs(reward - found.last[m, i])
-            if distance == 0.0:
+            last = found.last[m, i]
+            distance = abs(reward - last)
+            if distance <= SAME * abs(reward):
                 found.repeats[m, i] += 1.0
-            elif distance < found.step[m, i]:
-                found.step[m, i] = distance
+            elif distance <= 0.5 * sd[m, i]:
+                found.near[m, i] += 1.0
             found.last[m, i] = reward

@@ -20,6 +20,9 @@ def write(results: Results, path: Path) -> None:
     """Write a file in one go: it is there as a whole or not at all."""
     arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
     table = arrow.table(_columns(results, arrow)).replace_schema_metadata({"mobai": json.dumps(results.config)})
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not a file that can be replaced")
     part = path.with_name(path.name + ".part")
     try:
         parquet.write_table(table, part)

@@ -129,11 +129,13 @@ def _engine(url: str | sa.URL, create: bool) -> sa.Engine:
         parsed = sa.make_url(url)
     except (SQLAlchemyError, ValueError):
         raise InputError(f"storage must be {_ACCEPTED}") from None
+    if parsed.get_backend_name() != "sqlite" and isinstance(url, str) and url.count("@") > 1:
+        raise InputError("storage: a password with @, / or ? in it must be percent-encoded (%40, %2F, %3F)")
     scheme = parsed.drivername.partition("+")[0]
     if scheme in ("postgres", "postgresql"):
         return _postgresql(parsed)
     if scheme != "sqlite" or parsed.database in (None, "", ":memory:"):
-        kind = f", not {scheme}:" if scheme.isalpha() else ""
+        kind = f", not {scheme}:" if scheme.isalpha() and scheme != "sqlite" else ""
         raise InputError(f"storage must be {_ACCEPTED}{kind}{did_you_mean(scheme, ('sqlite', 'postgresql'), 0.7)}")
     path = _path_of(parsed.database)
     _check_file(path, create)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -153,14 +153,19 @@ class Experiment:
         """
         self.tell_all([(assignment, metrics)])
 
-    def tell_all(self, reports: Iterable[tuple[Assignment | int, Metrics]], *, ask: int = 0) -> list[Assignment]:
+    def tell_all(
+        self,
+        reports: Iterable[tuple[Assignment | int, Metrics]] | Mapping[Any, Metrics],
+        *,
+        ask: int = 0,
+    ) -> list[Assignment]:
         """Report on many assignments in one transaction, all or nothing; ``ask`` new ones are handed out in the same.
 
         If a call is retried because its reply was lost, it hands out further assignments; the first ones stay pending.
         """
         if not isinstance(reports, Iterable):
             raise InputError(f"reports must be pairs of an assignment and its metrics, not {reports!r}")
-        given = list(reports)
+        given = list(reports.items() if isinstance(reports, Mapping) else reports)
         if isinstance(ask, bool) or not isinstance(ask, int) or ask < 0:
             raise InputError(f"ask must be a whole number, 0 or more, not {ask!r}")
         with self._ledger.change() as change:
@@ -247,6 +252,10 @@ class Experiment:
         """Return where the experiment stands: verdict, evidence, counts, means and intervals."""
         with self._ledger.look() as state:
             return describe(self.name, state)
+
+    def __repr__(self) -> str:
+        """Name it, and say where it is kept."""
+        return f"Experiment({self.name!r}, {self._ledger.journal!r})"
 
     def __str__(self) -> str:
         """Say in a few lines where the experiment stands."""

@@ -10,7 +10,9 @@ import logging
 import math
 import os
 import shlex
+import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -132,10 +134,8 @@ class _Run:
             except KeyboardInterrupt:
                 ending = "interrupted"
             finally:
-                for future, assignment in self._running.items():
-                    future.cancel()
-                    with suppress(InputError):  # it was answered already
-                        self._experiment.drop(assignment)
+                with _undisturbed():
+                    self._drop_the_rest()
         verdict = self._experiment.verdict()
         ending = ending or ("decided" if verdict.stopped else "max-pulls")
         return Outcome(verdict, ending, self._failures, self._dropped, self._refused)
@@ -156,6 +156,12 @@ class _Run:
                 self._finish(self._running[future], future.result())
                 del self._running[future]
 
+    def _drop_the_rest(self) -> None:
+        for future, assignment in self._running.items():
+            future.cancel()
+            with suppress(InputError):  # it was answered already
+                self._experiment.drop(assignment)
+
     def _wants_more(self) -> bool:
         under_way = self._verdict.pulls + len(self._running)
         return not self._verdict.stopped and (self._most is None or under_way < self._most)
@@ -167,7 +173,7 @@ class _Run:
             self._experiment.tell(assignment, measured.metrics)
             self._in_a_row = 0
         elif measured.refused and self._on_refused == "stop":
-            raise RefusedError(f"{measured.reason} (a lost pull with on_refused=drop)")
+            raise RefusedError(f"{measured.reason} (with on_refused=drop it would be a lost pull)")
         else:
             self._experiment.drop(assignment)
             self._dropped, self._refused = self._dropped + 1, self._refused + measured.refused
@@ -189,6 +195,19 @@ class _Here(Executor):
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let Ctrl-C wait; in other threads than the first there is none."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from mobai.problem import Objective, Problem
 from mobai.problem.family import FAMILIES, is_number
 from mobai.problem.objective import is_name
 from mobai.problem.problem import noise_table
-from mobai.rules.catalogue import rule_address, sampling_rule
+from mobai.rules.catalogue import parse_spec, rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import GLR
 from mobai.theory.confidence import resolve_log_inv_delta
@@ -117,7 +117,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
     return {
         **problem_to_body(settings.problem),
         "log_inv_delta": settings.log_inv_delta,
-        "rule": rule_address(settings.rule),
+        "rule": settings.rule.address if isinstance(settings.rule, MissingRule) else rule_address(settings.rule),
         "seed": settings.seed,
         "focus": settings.focus,
         "expire_after": settings.expire_after,
@@ -130,12 +130,45 @@ def from_body(body: Mapping[str, Any]) -> Settings:
     return Settings(
         problem=problem_from_body(body),
         log_inv_delta=body["log_inv_delta"],
-        rule=sampling_rule(body["rule"]),
+        rule=_rule(body["rule"]),
         seed=body["seed"],
         focus=body["focus"],
         expire_after=body["expire_after"],
         reserve=body["reserve"],
     )
+
+
+@dataclass(frozen=True)
+class MissingRule:
+    """Stands for a rule of somebody's own that is not to be found here: everything works but asking."""
+
+    address: str
+    reason: str
+    stopping: None = None
+
+    @property
+    def name(self) -> str:
+        """The address of the rule."""
+        return self.address
+
+    def init(self, problem: Problem) -> tuple[()]:  # noqa: ARG002
+        """Return an empty memory."""
+        return ()
+
+    def choose(self, problem: Problem, memory: Any, observations: Any, rng: Any) -> tuple[int, Any]:  # noqa: ARG002
+        """Say what is missing."""
+        raise InputError(f"{self.reason}; set PYTHONPATH, or go where its module is")
+
+
+def _rule(address: str) -> SamplingRule:
+    """Return the rule at an address, or what stands for it if its module is not here."""
+    try:
+        return sampling_rule(address)
+    except InputError as error:
+        name = parse_spec(address)[0]
+        if ":" not in name:
+            raise
+        return MissingRule(address, str(error))
 
 
 def problem_to_body(problem: Problem) -> dict[str, Any]:

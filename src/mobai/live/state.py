@@ -99,7 +99,7 @@ class State:
     def check_open(self) -> None:
         """Refuse to change an experiment that is closed."""
         if self.closed_at is not None:
-            raise InputError("the experiment is closed")
+            raise InputError("name: the experiment is closed")
 
     def _asked(self, event: Event) -> Event:
         chosen = "winner" not in event.body
@@ -113,7 +113,7 @@ class State:
         """
         number = self.assignments.count + 1
         if arm is None:
-            asked = self.engine.choose(self._coins.at(number))
+            asked = self._choose(number)
         else:
             asked = self.problem.arm_index(arm)
             if chosen:
@@ -122,10 +122,20 @@ class State:
         self.assignments.add(asked, at)
         return asked
 
+    def _choose(self, number: int) -> int:
+        """Let the sampling rule choose; InputError in one line if a rule of somebody's own fails."""
+        try:
+            return self.engine.choose(self._coins.at(number))
+        except (Exception, SystemExit) as error:
+            if isinstance(error, InputError) or type(self.engine.rule).__module__.startswith("mobai."):
+                raise
+            reason = " ".join(str(error).split())
+            raise InputError(f"rule: {self.engine.rule.name} failed: {type(error).__name__}: {reason}") from error
+
     def _remember(self, number: int, asked: int) -> None:
         """Make the choice of an earlier assignment again, for a rule that remembers its choices, or to compare."""
         if self._compare or len(self.engine.memory) > 0:
-            chosen = self.engine.choose(self._coins.at(number))
+            chosen = self._choose(number)
             if chosen != asked:
                 self.engine.forget_choices()
                 self.differences.append(Difference(number, asked, chosen))

@@ -150,8 +150,8 @@ class Problem:
                 raise InputError(f"rewards: names must be among {', '.join(names)}, not {name!r}")
             if value is None:
                 continue
-            if not isinstance(value, Real | np.bool_):
-                raise InputError(f"rewards: {name!r} must be a number, not {value!r}")
+            if not isinstance(value, Real | np.bool_) or value != value:  # NaN is no number
+                raise InputError(f"rewards: {name!r} must be a number, not {value!r}; leave it out if it is missing")
             try:
                 values[names.index(name)] = float(value)
             except OverflowError:

@@ -48,7 +48,8 @@ def sampling_rule(text: str) -> SamplingRule:
     if ":" in name:
         return _build(name, _own_class(name), options)
     if name not in SAMPLING:
-        raise InputError(f"rule must be one of {', '.join(SAMPLING)}, not {name!r}{did_you_mean(name, SAMPLING)}")
+        known = f"{', '.join(SAMPLING)} or package.module:Class"
+        raise InputError(f"rule must be one of {known}, not {name!r}{did_you_mean(name, SAMPLING)}")
     return _build(name, SAMPLING[name], options)
 
 
@@ -148,9 +149,14 @@ def rule_address(rule: SamplingRule) -> str:
     address = f"{made.__module__}:{made.__qualname__}"
     _, _, options = rule_spec(rule).partition(":")
     written = f"{address}:{options}" if options else address
-    if made.__module__ == "__main__" or "<" in address or sampling_rule(written) != rule:
+    if made.__module__ == "__main__" or "<" in address or not _same(sampling_rule(written), rule):
         raise InputError(f"rule: {address} cannot be found again; make it a dataclass at the top of a module")
     return written
+
+
+def _same(one: SamplingRule, other: SamplingRule) -> bool:
+    """Whether two rules choose alike: they are equal, or of one class with equal attributes."""
+    return one == other or (type(one) is type(other) and getattr(one, "__dict__", 0) == getattr(other, "__dict__", 1))
 
 
 def _text(value: Any) -> str:

@@ -9,9 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.kernels.evidence import WIDTHS
+from mobai.kernels.observations import NORMAL
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import evidence_of, find_threshold
+
+# Rewards of each arm before its scatter says anything about what is to come.
+_FEWEST = 5
 
 
 def forecast_samples(
@@ -64,7 +68,7 @@ class Remaining(NamedTuple):
 def remaining_samples(
     observations: Observations, undecided: npt.NDArray[np.bool_], level: float | FloatArray
 ) -> Remaining | None:
-    """Forecast how many more samples it takes to decide the objectives that are not; None before every arm has rewards.
+    """Forecast how many more samples it takes to decide the objectives that are not; None too early.
 
     Per objective, arms get their shares of the single-objective optimum (Garivier and Kaufmann 2016, approximately),
     and the evidence is that of Gaussian rewards whose standard deviations are those seen. A number to plan with, no
@@ -72,7 +76,8 @@ def remaining_samples(
     """
     arrays = observations.arrays
     active = arrays.active.astype(np.bool_)
-    if (arrays.counts[:, active] == 0).any():
+    least = np.where(arrays.objectives.model == NORMAL, 1, _FEWEST)
+    if (arrays.counts[:, active] < least[:, None]).any():
         return None
     levels = np.broadcast_to(np.asarray(level, np.float64), arrays.active.shape)
     now = arrays.counts.min(axis=0)

@@ -122,6 +122,11 @@ class Observations:
         """The empirical best arm of every objective, the first in a tie. Shape (M,)."""
         return self.arrays.leaders.copy()
 
+    def leads(self, m: int) -> bool:
+        """Whether the leader of an objective has rewards, and no active arm ties with it."""
+        means = self.arrays.means[m][self.arrays.active == 1]
+        return bool(np.isfinite(means.max()) and (means == means.max()).sum() == 1)
+
     @property
     def costs(self) -> FloatArray:
         """The transport cost of every arm's pair with the leader; infinite for the leader itself. Shape (K, M)."""
