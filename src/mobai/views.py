@@ -227,6 +227,8 @@ def _when(at: float | None) -> str:
 def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
     """Return a sentence that says what the intervals promise."""
     promise = f"where the true means lie: all of them, at all times, with probability {1 - verdict.delta:.6g}"
+    if not intervals.certified:
+        return f"{promise}, if the rewards were as stated, which they do not seem to be"
     if intervals.fitted:
         return promise
     rule = "another certified rule" if verdict.certified else "a rule that is not certified"

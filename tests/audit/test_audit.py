@@ -113,3 +113,8 @@ def test_the_peeked_test_is_valid_once() -> None:
     level = PeekedTest().level(problem, 4.0)
     assert PeekedTest().reached(problem, level) == pytest.approx(4.0)
     assert not Policy(Uniform(), PeekedTest()).start(problem, seed=0).verdict(0.1).stopped
+
+
+@pytest.mark.parametrize("case", [case for case in all_cases(0.2) if case.door], ids=lambda case: case.name)
+def test_the_ways_in_which_rewards_are_handed_over(case: Case) -> None:
+    assert find(case).passed

@@ -120,3 +120,18 @@ def test_what_pairs_pay_sums_up_to_delta() -> None:
     assert spent == pytest.approx((1 - reserve / 2) * delta)
     later = sum(objectives * j * math.exp(-level - roster.surcharges[j]) for j in range(initial, arms))
     assert 0.99 * reserve / 2 * delta < later <= reserve / 2 * delta
+
+
+def test_a_retired_arm_without_a_reserve_does_not_keep_it_open() -> None:
+    """Retired after two rewards, ahead of all others: the rest is decided all the same, at a price of 28 nats."""
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B", "C"], ["x:gaussian=1"], reserve=0)
+    rng = np.random.default_rng(0)
+    test.record_all([("A", {"x": 30.0 + rng.normal()}), ("A", {"x": 30.0 + rng.normal()})])
+    test.retire_arm("A")
+    rows = [("BC"[n % 2], {"x": 2.0 * (n % 2) + rng.normal()}) for n in range(200)]
+    test.record_all(rows)
+    (decision,) = test.verdict().decisions
+    assert decision is not None
+    assert test.verdict().answers == ("C",)
+    with pytest.raises(InputError, match="reserve=0, so no arm can be added"):
+        test.add_arm("D")

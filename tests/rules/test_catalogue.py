@@ -13,7 +13,7 @@ from mobai.rules.catalogue import parse_spec, sampling_rule
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nothing", "rule must be one of top-two, .*, uniform, not 'nothing'"),
+        ("nothing", "rule must be one of top-two, .*, uniform or package.module:Class, not 'nothing'"),
         ("mo-bai:eta=0", "eta must be positive"),
         ("mo-bai:eta=true", "eta must be a number from 0 to 1e\\+06, not True"),
         ("mo-bai:eta=x", "eta must be a number from 0 to 1e\\+06"),

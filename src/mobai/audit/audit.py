@@ -73,6 +73,10 @@ def run_one(case: Case, seed: int, trial: int) -> Outcome:
     """Run one trial."""
     instance = tilted(case.instance, seed, trial) if case.tilted else case.instance
     spec = TrialSpec(instance, case.rule, [case.stopping], [case.log_inv_delta], seed, trial, case.max_pulls)
+    if case.door is not None:
+        answers, pulls = case.door(spec)
+        wrong = any(arm >= 0 and not instance.right_arms[arm, m] for m, arm in enumerate(answers))
+        return Outcome(math.exp(case.log_inv_delta) if wrong else 0.0, max(answers) >= 0, pulls)
     trajectory = run_trajectory(spec)
     decided = bool((trajectory.answers >= 0).any())
     if not is_wrong(case.instance, trajectory):

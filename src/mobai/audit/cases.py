@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mobai.audit import doors
 from mobai.audit.controls import PeekedTest
+from mobai.audit.doors import Door
 from mobai.problem import (
     Bernoulli,
     Bounded,
@@ -31,7 +33,10 @@ _NOTHING = 1e-9
 
 
 class Case(NamedTuple):
-    """One line of the audit: ``valid`` is what is claimed, ``tilted`` asks for importance sampling."""
+    """One line of the audit: ``valid`` is what is claimed, ``tilted`` asks for importance sampling.
+
+    ``door`` is how rewards are handed over, one after the other unless given.
+    """
 
     name: str
     family: str
@@ -43,6 +48,7 @@ class Case(NamedTuple):
     max_pulls: int
     valid: bool = True
     tilted: bool = False
+    door: Door | None = None
 
 
 class Kind(NamedTuple):
@@ -99,7 +105,7 @@ def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np
 
 def all_cases(scale: float = 1.0) -> list[Case]:
     """Return every line of the audit; ``scale`` multiplies the numbers of trials."""
-    cases = [*_families(), *_thresholds(), *_controls()]
+    cases = [*_families(), *_thresholds(), *_doors(), *_controls()]
     return [case._replace(trials=max(round(case.trials * scale), 20)) for case in cases]
 
 
@@ -127,6 +133,20 @@ def _thresholds() -> Iterator[Case]:
     rule = SuccessiveElimination(0.1)
     crowd = contenders((gaussian,) * 3)
     yield Case("two contenders an objective", "gaussian", crowd, rule, rule.stopping, TEN_PERCENT, 500, 1_000_000)
+
+
+def _doors() -> Iterator[Case]:
+    """Try the ways in which people hand rewards over, each with a control."""
+    gaussian, mixture = KINDS[0], GLR("mixture")
+    one, two = duel(gaussian), Instance([[0.0, 0.0], [_NOTHING, _NOTHING]])
+    for name, instance, door, valid in (
+        ("sorted batches of 200", one, doors.sorted_batches, True),
+        ("sorted, looked at row by row", one, doors.sorted_rows, False),
+        ("metrics ten pulls late", two, doors.late_metrics, True),
+        ("missing because of another metric", two, doors.missing_by_a_sibling, False),
+        ("measured again if too large", one, doors.refused_values, False),
+    ):
+        yield Case(name, "gaussian", instance, TopTwo(), mixture, TEN_PERCENT, 300, 400, valid, door=door)
 
 
 def _controls() -> Iterator[Case]:

@@ -249,6 +249,9 @@ class Engine:
         event, the intervals are fitted to them, so that they never contradict the verdict.
         """
         x = self._log_inv_delta_asked(log_inv_delta)
+        return self._intervals(x)._replace(certified=not any(self._check.doubts(self.problem, self.observations)))
+
+    def _intervals(self, x: float) -> Intervals:
         if not getattr(self.stopping, "fits_intervals", False):
             return confidence_intervals(self.problem, self.observations, union_level(x, *self._at_start.shape))
         levels = self.stopping.level(self._at_start, x) + self._evidence.changing.surcharges

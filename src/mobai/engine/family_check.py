@@ -87,8 +87,9 @@ class FamilyCheck:
         constant = (neighbours >= 2) & (repeats == neighbours)
         if family.continuous and (constant.any() or _too_many(repeats, self._found.near[m])):
             share = f"{repeats.sum():,.0f} of {pairs:,.0f} rewards equal the one before, more than rounding explains"
-            last = self._found.last[m]
-            if np.isin(np.abs(last[~np.isnan(last)]), (0.0, 1.0)).all():
+            seen = np.isfinite(self._found.last[m])
+            zero_or_one = np.isin(np.abs(self._found.last[m][seen]), (0.0, 1.0)).all()
+            if zero_or_one and (np.abs(observations.means[seen, m]) <= 1.0).all():
                 return f"{share}; if they are 0 or 1, begin a new experiment with bernoulli"
             return f"{share}; {_ADVICE}"
         return None

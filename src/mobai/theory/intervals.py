@@ -24,7 +24,9 @@ from mobai.theory.observations import Observations
 class Intervals(NamedTuple):
     """Where the true means lie, in the objectives' own units.
 
-    ``fitted`` says whether they use what was decided: only decisions of the event they come from may tighten them.
+    ``fitted`` says whether they use what was decided: only decisions of the event they come from may tighten them, and
+    then intervals and decisions are right together with probability 1 - delta. Otherwise that is the probability of the
+    intervals alone. ``certified`` is False where rewards visibly contradict their family.
     ``contradicted`` marks objectives whose present data speak against an earlier decision: while the assumptions hold,
     that has a probability of at most delta.
     """
@@ -33,6 +35,12 @@ class Intervals(NamedTuple):
     upper: FloatArray
     contradicted: npt.NDArray[np.bool_]
     fitted: bool
+    certified: bool = True
+
+    @property
+    def event(self) -> str:
+        """What holds with probability 1 - delta."""
+        return "all intervals and all decisions" if self.fitted else "all intervals"
 
 
 def confidence_intervals(

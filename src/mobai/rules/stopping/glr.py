@@ -14,7 +14,7 @@ from mobai.problem import FloatArray, Problem
 from mobai.problem.family import is_number
 from mobai.rules.stopping.base import Decision
 from mobai.rules.stopping.records import EvidenceRecords
-from mobai.rules.stopping.roster import Roster
+from mobai.rules.stopping.roster import KEPT_BACK, Roster
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_log_inv_delta
 
@@ -83,17 +83,22 @@ class GLR:
         """Whether its decisions are right on the event of the confidence intervals, so that these may use them."""
         return self.threshold == "mixture" and not self.at_once
 
+    @property
+    def _kept_back(self) -> float:
+        """The share of delta that is not spent on the pairs of the start."""
+        return max(self.reserve, KEPT_BACK) if self.fits_intervals else 0.0
+
     def level(self, problem: Problem, log_inv_delta: float) -> float:
         """Return the evidence that delta demands of every objective; refuses families it is not proven for."""
         rule = find_threshold(self.threshold)
         if rule.gaussian_only:
             check_families(f"threshold {self.threshold!r}", problem)
-        return rule.level(log_inv_delta, *problem.shape) - math.log1p(-self.reserve)
+        return rule.level(log_inv_delta, *problem.shape) - math.log1p(-self._kept_back)
 
     def reached(self, problem: Problem, evidence: float) -> float:
         """Return the largest log(1/delta) that some evidence is enough for, 0 if for none."""
         return reached_log_inv_delta(
-            find_threshold(self.threshold), evidence + math.log1p(-self.reserve), *problem.shape
+            find_threshold(self.threshold), evidence + math.log1p(-self._kept_back), *problem.shape
         )
 
     def start(self, problem: Problem, log_inv_delta: float | None = None) -> GLRMonitor:

@@ -24,6 +24,9 @@ import numpy.typing as npt
 from mobai.kernels.evidence import Prices
 from mobai.problem import FloatArray, IntArray
 
+# Of delta, also where there is no reserve: so that an experiment with retired arms can be decided at some time.
+KEPT_BACK = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Roster:
@@ -51,8 +54,12 @@ class Roster:
 
     @property
     def all_pairs(self) -> float:
-        """What two initial arms pay when nothing is known about retired ones."""
-        return math.log(self.initial * (1 - self.reserve) / self.reserve) if self.reserve > 0 else math.inf
+        """What two initial arms pay when nothing is known about retired ones.
+
+        Without a reserve they pay out of the billionth of a thousandth of delta that is always kept back.
+        """
+        reserve = max(self.reserve, KEPT_BACK)
+        return math.log(self.initial * (1 - reserve) / reserve)
 
     @cached_property
     def prices(self) -> Prices:
