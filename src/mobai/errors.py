@@ -21,6 +21,15 @@ class StorageError(Exception):
     """A storage that cannot be read or written as it should: full, read-only, damaged, foreign or too new."""
 
 
+def refuse_unknown(function: str, given: Iterable[str], accepted: type) -> None:
+    """Raise the TypeError of a keyword that a typed dictionary of options does not have, naming the nearest one."""
+    known = list(accepted.__annotations__)
+    for name in given:
+        if name not in known:
+            guess = did_you_mean(name, known)
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{guess}")
+
+
 def did_you_mean(word: str, accepted: Iterable[str], cutoff: float = 0.5) -> str:
     """Return a question that names the accepted word nearest to a mistyped one, or nothing.
 

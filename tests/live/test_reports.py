@@ -114,3 +114,19 @@ def test_nan_is_no_reward() -> None:
     with pytest.raises(InputError, match="'click' must be a number, not nan; leave it out if it is missing"):
         test.tell(one, {"click": math.nan, "latency": 3.0})
     assert test.status().pending == 1
+
+
+def test_complaints_name_the_report() -> None:
+    test = new()
+    test.ask(2)
+    with pytest.raises(InputError, match=r"assignment 2: rewards: 'click' must be 0 or 1, not 7.0"):
+        test.tell_all([(1, {"click": 1}), (2, {"click": 7})])
+    with pytest.raises(InputError, match=r"row 2: rewards: 'click' must be 0 or 1, not 7.0"):
+        test.record_all([("A", {"click": 1}), ("B", {"click": 7})])
+    bad: list[Any] = [{"A": 1}, "AB", [("A", {}, 3)]]
+    for rows in bad:
+        with pytest.raises(InputError, match=r"reports must be pairs|metrics must be a mapping"):
+            test.record_all(rows)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'detla'; did you mean 'delta'?"):
+        new(detla=0.1)
+    assert len(test.history()) == 2

@@ -42,6 +42,8 @@ def command(
     **choices: Any,
 ) -> None:
     """Begin the experiment NAME."""
+    if storage == "memory:":
+        raise InputError("storage: memory: is gone when this command ends; give sqlite:///FILE")
     found = None if log is None else read_log(log, objectives, arm=arm_column, arms=arms or None)
     if found is None and not arms:
         raise InputError("--arm is needed, once for each, or --from")

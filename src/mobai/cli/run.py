@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -90,6 +91,8 @@ def _measure(measure: Sampler, source: str, as_json: bool, **given: Any) -> None
     how = {key: given.pop(key) for key in ("retries", "max_pulls", "jobs", "on_refused")}
     given.pop("timeout")
     experiment = _open(given.pop("storage") or "memory:", **given)
+    # Asked to end, it ends as with Ctrl-C: nothing stays pending.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Live(console=screen.err, auto_refresh=False, transient=True) as live:
         watch = _watcher(experiment, live)
         try:

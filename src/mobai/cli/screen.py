@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mobai import document, views
+from mobai.kernels.cache import is_cold
 
 if TYPE_CHECKING:
     # Importing them imports the kernels; whether compiled, the command decides.
@@ -33,6 +34,8 @@ def say(text: str = "") -> None:
 
 def working(what: str) -> Status:
     """Show that something takes a moment; the first time on a machine, kernels are compiled for it."""
+    if not err.is_terminal and is_cold():
+        err.print("mobai: kernels are compiled, once, which takes some seconds", soft_wrap=True)
     return err.status(f"{what} (the first time, kernels are compiled for some seconds)")
 
 

@@ -41,6 +41,12 @@ def cache_directory() -> Path | None:
     return path
 
 
+def is_cold() -> bool:
+    """Whether nothing of this version has been compiled on this machine yet."""
+    path = cache_directory()
+    return path is None or not any(path.iterdir())
+
+
 @cache
 def fingerprint() -> str:
     """Return a hash of the text of all kernels."""

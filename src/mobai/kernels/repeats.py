@@ -8,8 +8,8 @@ from typing import NamedTuple
 from mobai.kernels.compiled import entry
 from mobai.kernels.dense import Integers, Matrix
 
-# Rewards are equal up to this, relative to their size: sums of rounded numbers differ in their last digits.
-SAME = 1e-12
+# Rewards are equal up to so many times their scatter and their size: sums of rounded numbers differ in the last digits.
+SAME_SCATTER, SAME_SIZE = 1e-9, 4e-16
 
 
 class RepeatArrays(NamedTuple):
@@ -33,7 +33,7 @@ def count_repeats(found: RepeatArrays, arms: Integers, rewards: Matrix, sd: Matr
                 continue
             last = found.last[m, i]
             distance = abs(reward - last)
-            if distance <= SAME * abs(reward):
+            if distance <= SAME_SCATTER * sd[m, i] + SAME_SIZE * abs(reward):
                 found.repeats[m, i] += 1.0
             elif distance <= 0.5 * sd[m, i]:
                 found.near[m, i] += 1.0

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+from mobai.errors import refuse_unknown
 from mobai.lab.arguments import (
     AnyPolicy,
     PolicyGroup,
@@ -95,6 +96,7 @@ def simulate(
     >>> len(results), results.complete
     (80, True)
     """
+    refuse_unknown("simulate", options, SimulationOptions)
     spec = specify(instance, policies, trials, seed, **options)
     check_workers(n_jobs)
     if out is not None:

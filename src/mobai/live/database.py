@@ -134,7 +134,7 @@ def _engine(url: str | sa.URL, create: bool) -> sa.Engine:
     scheme = parsed.drivername.partition("+")[0]
     if scheme in ("postgres", "postgresql"):
         return _postgresql(parsed)
-    if scheme != "sqlite" or parsed.database in (None, "", ":memory:"):
+    if scheme != "sqlite" or parsed.host or parsed.database in (None, "", ":memory:"):
         kind = f", not {scheme}:" if scheme.isalpha() and scheme != "sqlite" else ""
         raise InputError(f"storage must be {_ACCEPTED}{kind}{did_you_mean(scheme, ('sqlite', 'postgresql'), 0.7)}")
     path = _path_of(parsed.database)

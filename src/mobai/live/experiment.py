@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from mobai.engine import Verdict
 from mobai.engine.warm_up import check_rule, warm_up
-from mobai.errors import InputError, StorageError
+from mobai.errors import InputError, StorageError, refuse_unknown
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.journal import Event, Handle, Journal
 from mobai.live.ledger import Change, Ledger
-from mobai.live.reports import Metrics, body_of, has_reward, measured, named, number_of, only_new
+from mobai.live.reports import Metrics, body_of, has_reward, measured, named, number_of, only_new, pair_of
 from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body, with_arm
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
@@ -90,6 +90,7 @@ class Experiment:
             The share of delta kept for arms added or retired later, 0 if there will be none; 0.1 unless given, which
             costs 0.1 nats.
         """
+        refuse_unknown("create", options, ExperimentOptions)
         if not is_name(name):
             raise InputError(f"name must be a non-empty string of printable characters, not {name!r}")
         settings = new_settings(Problem(arms, objectives, sd), **options)
@@ -164,7 +165,7 @@ class Experiment:
         If a call is retried because its reply was lost, it hands out further assignments; the first ones stay pending.
         """
         if not isinstance(reports, Iterable):
-            raise InputError(f"reports must be pairs of an assignment and its metrics, not {reports!r}")
+            raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
         given = list(reports.items() if isinstance(reports, Mapping) else reports)
         if isinstance(ask, bool) or not isinstance(ask, int) or ask < 0:
             raise InputError(f"ask must be a whole number, 0 or more, not {ask!r}")
@@ -185,10 +186,12 @@ class Experiment:
 
     def record_all(self, rows: Iterable[tuple[str, Metrics]]) -> list[Assignment]:
         """Report observations that nobody asked for in one transaction, all or nothing."""
-        given = list(rows)
+        if not isinstance(rows, Iterable):
+            raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
+        given = [pair_of(row) for row in rows]
         with self._ledger.change() as change:
             state = change.state
-            checked = [_checked(state.problem, arm, metrics) for arm, metrics in given]
+            checked = [_checked(state.problem, *row, number) for number, row in enumerate(given, start=1)]
             first = state.assignments.count + 1
             for start in range(0, len(checked), _MOST_ROWS_PER_EVENT):
                 rows_of_event = checked[start : start + _MOST_ROWS_PER_EVENT]
@@ -290,14 +293,17 @@ class Experiment:
         return describe(self.name, state)
 
 
-def _checked(problem: Problem, arm: str, metrics: Metrics) -> tuple[str, list[float]]:
-    """Return the name of an arm, which may have been retired, and what was measured."""
-    if not isinstance(arm, str):
-        raise InputError(f"arm must be a name, not {arm!r}")
-    rewards = measured(problem, metrics)
-    if not has_reward(rewards):
-        raise InputError("metrics must hold at least one number")
-    return problem.arms[problem.arm_index(arm)], rewards
+def _checked(problem: Problem, arm: str, metrics: Metrics, number: int) -> tuple[str, list[float]]:
+    """Return the name of an arm, which may have been retired, and what was measured; complaints name the row."""
+    try:
+        if not isinstance(arm, str):
+            raise InputError(f"arm must be a name, not {arm!r}")
+        rewards = measured(problem, metrics)
+        if not has_reward(rewards):
+            raise InputError("metrics must hold at least one number")
+        return problem.arms[problem.arm_index(arm)], rewards
+    except InputError as error:
+        raise InputError(f"row {number}: {error}") from None
 
 
 def _objective_to_use(state: State, if_decided: str) -> int | None:

@@ -36,13 +36,13 @@ def only_new(problem: Problem, assignments: Assignments, reports: Iterable[Any])
     """
     known: dict[int, list[float]] = {}
     fresh: dict[int, list[float]] = {}
-    for assignment, metrics in map(_pair, reports):
+    for assignment, metrics in map(pair_of, reports):
         number = number_of(problem, assignments, assignment)
         if assignments.status(number) == DROPPED:
             raise InputError(f"assignment {number} was dropped and cannot be answered")
         if number not in known:
             known[number], fresh[number] = assignments.rewards(number), [math.nan] * len(problem.objectives)
-        for m, reward in enumerate(measured(problem, metrics)):
+        for m, reward in enumerate(_measured_of(problem, number, metrics)):
             before = known[number][m]
             if math.isnan(before):
                 known[number][m] = fresh[number][m] = reward
@@ -67,12 +67,21 @@ def named(problem: Problem, rewards: list[float]) -> dict[str, float | None]:
     return {name: None if reward == LOST else reward for name, reward in pairs if not math.isnan(reward)}
 
 
-def _pair(report: Any) -> tuple[Any, Any]:
+def _measured_of(problem: Problem, number: int, metrics: Metrics) -> list[float]:
+    """Return what was measured of an assignment, which every complaint names."""
     try:
-        assignment, metrics = report
+        return measured(problem, metrics)
+    except InputError as error:
+        raise InputError(f"assignment {number}: {error}") from None
+
+
+def pair_of(report: Any) -> tuple[Any, Any]:
+    """Return the two parts of a report."""
+    try:
+        first, metrics = report
     except (TypeError, ValueError):
-        raise InputError(f"reports must be pairs of an assignment and its metrics, not {report!r}") from None
-    return assignment, metrics
+        raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {report!r}") from None
+    return first, metrics
 
 
 def measured(problem: Problem, metrics: Metrics) -> list[float]:
