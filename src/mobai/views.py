@@ -185,6 +185,14 @@ def answer_text(verdict: Verdict, m: int) -> str:
     return f"{verdict.answers[m]} leads" if verdict.leading[m] else "-"
 
 
+def number_text(value: float, width: float) -> str:
+    """Return a number with as many digits as an interval of this width around it deserves, three at least."""
+    if not (math.isfinite(value) and math.isfinite(width) and width > 0):
+        return f"{value:.3g}"
+    digits = 3 + max(0, math.floor(math.log10(max(abs(value), 1e-300) / width)))
+    return f"{value:.{min(digits, 17)}g}"
+
+
 def plural(count: int, word: str) -> str:
     """Return a number with its noun."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
@@ -312,8 +320,9 @@ def means_table(problem: Problem, counts: IntArray, means: FloatArray, intervals
         cells = [arm]
         for m in range(problem.shape[1]):
             low, high = intervals.lower[i, m], intervals.upper[i, m]
-            lies = f"{low:.3g} to {high:.3g}" if math.isfinite(high - low) else "unknown"
-            cells.append(f"{means[i, m]:.3g} ({lies})" if counts[i, m] else "-")
+            shown = [number_text(float(value), float(high - low)) for value in (means[i, m], low, high)]
+            lies = f"{shown[1]} to {shown[2]}" if math.isfinite(high - low) else "unknown"
+            cells.append(f"{shown[0]} ({lies})" if counts[i, m] else "-")
         numbers = sorted(set(counts[i].tolist()))
         rows.append(
             [*cells, " to ".join(f"{n:,}" for n in (numbers if len(numbers) < 3 else numbers[:: len(numbers) - 1]))]

@@ -172,3 +172,26 @@ def test_the_guarantee_with_late_metrics() -> None:
         wrong += any(decision is not None for decision in test.verdict().decisions)
     # 0.3 of 60 runs are 18; at most 27 with probability 0.995 if the error is 0.3.
     assert wrong <= 27
+
+
+def test_reports_of_one_batch_are_merged_in_any_order() -> None:
+    one, two = new(), new()
+    rows: list[tuple[int, dict[str, float | None]]] = [(1, {"click": 1}), (1, {"signup": None})]
+    for test, order in ((one, rows), (two, rows[::-1])):
+        test.ask()
+        test.tell_all(order)
+    assert facts(one) == facts(two)
+    with pytest.raises(InputError, match="metrics must hold at least one number"):
+        one.tell(1, {})
+
+
+def test_winners_are_those_of_complete_pulls() -> None:
+    """A half-told value decides at once, and chooses no arm."""
+    asked = []
+    for value in (0.0, 1.0):
+        test = new(delta=0.2)
+        for n in range(240):
+            whole = {"click": float(n % 3 == 2), "signup": float(n % 3 == 2)}
+            test.record("ABC"[n % 3], whole if n < 60 else {"click": value})
+        asked.append([one.arm for one in test.ask(6, if_decided="winner=click")])
+    assert asked[0] == asked[1]

@@ -78,7 +78,7 @@ def test_telling_and_asking_in_one_transaction() -> None:
         waiting = one.tell_all(reports, ask=2)
         assert waiting == two.ask(2)
     assert facts(one) == facts(two)
-    with pytest.raises(InputError, match="ask must be a whole number, 0 or more, not -1"):
+    with pytest.raises(InputError, match="ask must be a whole number from 0 to 10,000, not -1"):
         one.tell_all([], ask=-1)
 
 

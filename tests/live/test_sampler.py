@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 import sys
 from pathlib import Path
@@ -128,7 +129,6 @@ def test_commands(tmp_path: Path) -> None:
         ("import sys; sys.stderr.write('why\\nbecause\\n'); sys.exit(3)", r"exit code 3 \(because\)"),
         ("raise SystemExit(4)", "exit code 4"),
         ("print('fast')", "expected a JSON object on standard output, not 'fast'"),
-        ("print('{\"time\": NaN}')", "expected a JSON object"),
         ("import time; time.sleep(30)", "timed out"),
     ],
 )
@@ -175,3 +175,42 @@ def test_the_compressor_example() -> None:
     measured = function_sampler("examples.compressors:measure")("zlib-1")
     assert sorted(measured) == ["memory", "size", "time"]
     assert measured["size"] > 1000
+
+
+@pytest.mark.parametrize("on_refused", ["stop", "drop"])
+def test_refused_pulls_are_not_forgotten(on_refused: str) -> None:
+    """Resumed, the run is still not certified."""
+    test = Experiment.create(MemoryJournal(), "x", ["fast", "slow"], ["click:bernoulli"], delta=0.2)
+    calls = iter(range(10_000))
+
+    def sampler(arm: str) -> dict[str, float]:
+        return {"click": 2.0 if next(calls) == 3 else float(arm == "fast")}
+
+    for _ in range(2):
+        try:
+            outcome = run_sampler(test, sampler, on_refused=on_refused)
+        except SamplerError:
+            continue
+    assert outcome.verdict.stopped
+    assert not outcome.verdict.certified
+    assert not test.replay().verdict.certified
+    assert "1 lost because of their value" in str(test.status())
+
+
+@pytest.mark.parametrize("value", [None, math.nan])
+def test_a_value_that_is_none_is_not_measured_again(value: float | None) -> None:
+    test, calls = new(), []
+
+    def sampler(arm: str) -> Any:
+        calls.append(arm)
+        return {"time": value}
+
+    with pytest.raises(SamplerError):
+        run_sampler(test, sampler, retries=5)
+    assert len(calls) == 1
+
+
+def test_a_command_that_prints_nan(tmp_path: Path) -> None:
+    text = write(tmp_path / "nan.py", "print('{\"time\": NaN}')")
+    with pytest.raises(SamplerError, match="'time' must be a number, not nan"):
+        run_sampler(new(), command_sampler(text))

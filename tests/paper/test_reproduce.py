@@ -19,10 +19,11 @@ from mobai.paper.reproduce import PARTS, reproduce
 from mobai.paper.runs import RUNS, SNW, SYNTHETIC, TABLES, TENTH, TWENTIETH, Run
 from mobai.paper.tables import compare
 
-# Stopping times of trials 0 and 1 (threshold empirical, seed 0), by instance, rule and log(1/delta).
+# Stopping times of trials 0 and 1 (threshold empirical, seed 0), by instance, rule and log(1/delta). Rules that average
+# the vertices of programs (d-tracking, frank-wolfe) follow another path when a mean changes in its last bit.
 EXACT: dict[tuple[str, str, tuple[float, ...]], list[list[int]]] = {
     (SNW, "mo-bai", TABLES): [[306, 409, 1405, 3304, 6981], [563, 594, 992, 3429, 6693]],
-    (SNW, "d-tracking:iterations=2", (1.0,)): [[431], [3782]],
+    (SNW, "d-tracking:iterations=2", (1.0,)): [[431], [3790]],
     (SNW, "d-tracking:iterations=2,start=previous", (1.0,)): [[435], [5178]],
     (SNW, "successive-elimination:delta=0.1,as_printed=true", (TENTH,)): [[437], [422]],
     (SNW, "successive-elimination:delta=0.1", (TENTH,)): [[2955], [1903]],
@@ -30,9 +31,9 @@ EXACT: dict[tuple[str, str, tuple[float, ...]], list[list[int]]] = {
     ("snw", "mo-bai", (TENTH, TWENTIETH)): [[1045, 1073], [6883, 7305]],
     (SYNTHETIC, "mo-bai", (1.0, TENTH, 10.0)): [[2396, 2831, 8573], [3968, 4474, 8510]],
     (SYNTHETIC, "mo-bai:eta=2.0", (1.0, TENTH, 10.0)): [[1527, 1947, 5209], [1399, 2215, 9169]],
-    (SYNTHETIC, "d-tracking:iterations=5", (1.0, TENTH, 5.0)): [[1082, 1535, 2581], [1323, 1780, 2448]],
+    (SYNTHETIC, "d-tracking:iterations=5", (1.0, TENTH, 5.0)): [[1053, 1392, 2560], [1343, 1776, 3596]],
     (SYNTHETIC, "top-two", (TENTH, 10.0)): [[1352, 3508], [1623, 4810]],
-    (SYNTHETIC, "frank-wolfe", (TENTH, 10.0)): [[1194, 4017], [1445, 4537]],
+    (SYNTHETIC, "frank-wolfe", (TENTH, 10.0)): [[1200, 4027], [1193, 4484]],
     (SYNTHETIC, "track-and-stop", (TENTH, 10.0)): [[1271, 4472], [1540, 4949]],
 }
 

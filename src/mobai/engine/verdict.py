@@ -41,6 +41,8 @@ class Verdict:
         Whether the stopping rule is proven to keep the error probability at most delta, if the families hold.
     doubts
         Per objective: what speaks against its family, and which one to use instead; None where nothing does.
+    refused
+        How many pulls were lost because of their value.
     reaches
         Returns the largest log(1/delta) at which some evidence suffices; 0 if there is none.
     """
@@ -56,6 +58,7 @@ class Verdict:
     proven: bool
     doubts: tuple[str | None, ...]
     reaches: Callable[[float], float] = field(repr=False)
+    refused: int = 0
 
     @property
     def delta(self) -> float:
@@ -65,13 +68,15 @@ class Verdict:
     @property
     def certified(self) -> bool:
         """Whether the error probability is at most delta: it is proven, and no family visibly fails to hold."""
-        return self.proven and not any(self.doubts)
+        return self.proven and not any(self.doubts) and not self.refused
 
     @property
     def remarks(self) -> list[str]:
         """Why it is not certified, a line per reason."""
         doubted = zip(self.problem.objective_names, self.doubts, strict=True)
         lines = [f"not certified: {name!r}: {doubt}" for name, doubt in doubted if doubt]
+        if self.refused:
+            lines.append(f"not certified: {self.refused:,} lost because of their value; means are those of the others")
         return lines if self.proven else ["not certified: the stopping rule is not proven", *lines]
 
     @property

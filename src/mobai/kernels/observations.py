@@ -10,7 +10,7 @@ from mobai.kernels.dense import Integers, Matrix, Vector
 
 # How the rewards of an objective are modelled: known sd, unknown sd, a known range.
 NORMAL, STUDENT, UNIT = 0, 1, 2
-# The error of a mean is at most about its number of rewards times this, relative to its size.
+# The error of a mean is at most about this, relative to its size and to the sum it comes from.
 ROUNDING = 1e-15
 
 
@@ -18,7 +18,7 @@ class ObjectiveArrays(NamedTuple):
     """What is known about each objective."""
 
     model: Integers  # NORMAL, STUDENT or UNIT
-    offset: Vector  # what rewards are counted from: the lower end of their range, else the first one; NaN before it
+    offset: Vector  # what means are relative to: the lower end of the range, else the first reward; NaN before it
     width: Vector  # of their range; UNIT only
     eps: Vector  # the indifference zone
 
@@ -26,8 +26,8 @@ class ObjectiveArrays(NamedTuple):
 class ObservationArrays(NamedTuple):
     """The statistics of every arm, and what follows from them.
 
-    Rewards are counted from the offset of their objective, so that large ones keep their differences: sums and means
-    are relative to it. Pending pulls count as if they had been answered and were like the others, which spreads
+    Sums are relative to the first reward of their arm and means to the offset of their objective, so that large rewards
+    keep their differences. Pending pulls count as if they had been answered and were like the others, which spreads
     sampling; where evidence is weighed there are none.
     """
 
@@ -37,8 +37,9 @@ class ObservationArrays(NamedTuple):
     answered: Integers  # of each arm: how many of those pulls have been answered
     pending: Integers  # of each arm: pulls that count as if they had been answered
     counts: Matrix  # rewards
+    first: Matrix  # what the sums are relative to: the arm's first reward, or the lower end of the range; NaN before it
     sums: Matrix
-    means: Matrix  # minus infinity without a reward
+    means: Matrix  # relative to the offset of the objective; minus infinity without a reward
     scatter: Matrix  # squared distances from the mean, summed
     sd: Matrix  # known, or estimated
     spread: Matrix  # the variance of each mean, sd^2 / count
@@ -78,8 +79,8 @@ def gap_between(obs: ObservationArrays, m: int, best: int, i: int) -> float:
     """
     gap = obs.means[m, best] - obs.means[m, i] + obs.objectives.eps[m]
     if obs.objectives.model[m] == STUDENT:
-        sizes = abs(obs.means[m, best]) + abs(obs.means[m, i])
-        gap -= ROUNDING * (count_of(obs, m, best) + count_of(obs, m, i)) * sizes
+        spans = abs(obs.sums[m, best]) + abs(obs.sums[m, i])
+        gap -= ROUNDING * (abs(obs.means[m, best]) + abs(obs.means[m, i]) + spans)
         if obs.scatter[m, best] == 0.0 and obs.scatter[m, i] == 0.0:
             # Rewards that never vary: their last digit is no difference either.
             gap -= ROUNDING * abs(obs.objectives.offset[m])
@@ -92,15 +93,19 @@ def add_reward(obs: ObservationArrays, m: int, arm: int, reward: float) -> None:
     """Count one more reward of an arm, by Welford's update: no difference of large numbers; in place."""
     if math.isnan(obs.objectives.offset[m]):
         obs.objectives.offset[m] = reward
-    reward -= obs.objectives.offset[m]
-    before = obs.means[m, arm]
-    if obs.counts[m, arm] == 0.0:
-        before = reward
+    if math.isnan(obs.first[m, arm]):
+        obs.first[m, arm] = reward
+    value, count = reward - obs.first[m, arm], obs.counts[m, arm]
+    before = value
+    if count == 0.0:
         obs.unobserved[0] -= 1
-    obs.counts[m, arm] += 1.0
-    obs.sums[m, arm] += reward
-    obs.means[m, arm] = obs.sums[m, arm] / obs.counts[m, arm]
-    obs.scatter[m, arm] += (reward - before) * (reward - obs.means[m, arm])
+    else:
+        before = obs.sums[m, arm] / count
+    obs.counts[m, arm] = count + 1.0
+    obs.sums[m, arm] += value
+    mean = obs.sums[m, arm] / (count + 1.0)
+    obs.means[m, arm] = (obs.first[m, arm] - obs.objectives.offset[m]) + mean
+    obs.scatter[m, arm] += (value - before) * (value - mean)
 
 
 @inner_kernel

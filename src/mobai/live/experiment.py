@@ -142,9 +142,12 @@ class Experiment:
             raise InputError(f"n must be a whole number from 1 to {_MOST_ASKED:,}, not {n!r}")
         with self._ledger.change() as change:
             objective = _objective_to_use(change.state, if_decided)
-            if if_decided == "go-on" or not change.state.engine.stopped():
-                return _hand_out(change, n, self.name)
-            return [] if objective is None else _hand_out(change, n, self.name, objective)
+            engine = change.state.engine
+            if if_decided == "stop" and engine.stopped():
+                return []
+            # What is asked for depends on complete pulls alone.
+            winner = None if objective is None or not engine.settled else objective
+            return _hand_out(change, n, self.name, winner)
 
     def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
         """Report what was measured, all metrics at once or one after the other; None for one that will not come.
@@ -167,8 +170,8 @@ class Experiment:
         if not isinstance(reports, Iterable):
             raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
         given = list(reports.items() if isinstance(reports, Mapping) else reports)
-        if isinstance(ask, bool) or not isinstance(ask, int) or ask < 0:
-            raise InputError(f"ask must be a whole number, 0 or more, not {ask!r}")
+        if isinstance(ask, bool) or not isinstance(ask, int) or not 0 <= ask <= _MOST_ASKED:
+            raise InputError(f"ask must be a whole number from 0 to {_MOST_ASKED:,}, not {ask!r}")
         with self._ledger.change() as change:
             state = change.state
             fresh = only_new(state.problem, state.assignments, given)
@@ -198,10 +201,11 @@ class Experiment:
                 change.add("recorded", {"rows": [[arm, named(state.problem, told)] for arm, told in rows_of_event]})
             return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
 
-    def drop(self, assignment: Assignment | int) -> None:
+    def drop(self, assignment: Assignment | int, *, refused: bool = False) -> None:
         """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later.
 
-        Of one that was told in part, the metrics that are missing are said not to come, as None in a report does.
+        Of one that was told in part, the metrics that are missing are said not to come, as None in a report does. With
+        ``refused`` it is lost because of its value, and nothing is called certified any more.
         """
         with self._ledger.change() as change:
             state = change.state
@@ -213,7 +217,7 @@ class Experiment:
                     raise InputError(f"assignment {number} has been answered and cannot be dropped")
                 change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]})
             elif status != DROPPED:
-                change.add("dropped", {"ids": [number]})
+                change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})})
                 _log.info("%s: assignment %d was dropped", self.name, number)
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None) -> None:
@@ -249,7 +253,7 @@ class Experiment:
     def verdict(self) -> Verdict:
         """Return what is decided at the experiment's delta."""
         with self._ledger.look() as state:
-            return state.engine.verdict()
+            return state.verdict()
 
     def status(self) -> Status:
         """Return where the experiment stands: verdict, evidence, counts, means and intervals."""
@@ -324,7 +328,7 @@ def _hand_out(change: Change, n: int, name: str, objective: int | None = None) -
     first, problem = change.state.assignments.count + 1, change.state.problem
     body: dict[str, Any] = {"arms": [None] * n}
     if objective is not None:
-        winner = change.state.engine.verdict().recommended[objective]
+        winner = change.state.engine.winner(objective)
         body = {"arms": [winner] * n, "winner": problem.objective_names[objective]}
     asked = change.add("asked", body)
     return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]

@@ -51,8 +51,11 @@ def only_new(problem: Problem, assignments: Assignments, reports: Iterable[Any])
                 raise InputError(
                     f"assignment {number}: {problem.objective_names[m]!r} was {was} before, and is {now} now"
                 )
-        if not has_reward(known[number]):
-            raise InputError("metrics must hold at least one number; drop an assignment that was not measured")
+    for number, rewards in known.items():
+        if not has_reward(rewards):
+            raise InputError(
+                f"assignment {number}: metrics must hold at least one number; drop one that was not measured"
+            )
     return [(number, fresh[number]) for number in sorted(fresh) if not all(map(math.isnan, fresh[number]))]
 
 
@@ -88,6 +91,8 @@ def measured(problem: Problem, metrics: Metrics) -> list[float]:
     """Return one reward per objective, NaN for what is missing, infinity for what will not come (None)."""
     if not isinstance(metrics, Mapping):
         raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
+    if not metrics:
+        raise InputError("metrics must hold at least one number")
     rewards = problem.check_rewards(metrics)
     return [
         LOST if name in metrics and metrics[name] is None else reward

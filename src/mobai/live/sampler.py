@@ -173,9 +173,10 @@ class _Run:
             self._experiment.tell(assignment, measured.metrics)
             self._in_a_row = 0
         elif measured.refused and self._on_refused == "stop":
+            self._experiment.drop(assignment, refused=True)
             raise RefusedError(f"{measured.reason} (with on_refused=drop it would be a lost pull)")
         else:
-            self._experiment.drop(assignment)
+            self._experiment.drop(assignment, refused=measured.refused)
             self._dropped, self._refused = self._dropped + 1, self._refused + measured.refused
             self._in_a_row += 1
         self._verdict = self._experiment.verdict()
@@ -242,7 +243,8 @@ def check_metrics(experiment: Experiment, metrics: Any) -> None:
         raise SamplerError(f"expected an object of metrics, not {metrics!r}")
     values = experiment.problem.check_rewards(metrics)
     if all(math.isnan(value) for value in values):
-        raise SamplerError("no metric was measured")
+        # A metric that is said not to come is a value like others, and not measured again.
+        raise (InputError if metrics else SamplerError)("no metric was measured")
 
 
 def command_sampler(command: str, timeout: float | None = None) -> Sampler:
@@ -289,15 +291,11 @@ def _metrics(text: str) -> Mapping[str, float]:
     lines = text.strip().splitlines()
     for candidate in (text, lines[-1] if lines else ""):
         try:
-            found: Mapping[str, float] = json.loads(candidate, parse_constant=_no_constant)
+            found: Mapping[str, float] = json.loads(candidate)
         except (ValueError, RecursionError):
             continue
         return found
     raise SamplerError(f"expected a JSON object on standard output, not {text.strip()[:80]!r}")
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(name)
 
 
 def function_sampler(path: str) -> Sampler:

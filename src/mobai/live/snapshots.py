@@ -15,7 +15,7 @@ from mobai.live.state import State
 from mobai.rules.stopping import Decision
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 5
+_LAYOUT = 6
 
 
 def take(state: State) -> Snapshot:
@@ -29,6 +29,7 @@ def take(state: State) -> Snapshot:
         "decisions": state.engine.verdict().decisions,
         "of_complete_pulls": state.engine.decisions_of_complete_pulls,
         "past": state.engine.past,
+        "refused": state.refused,
     }
     text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     arrays: dict[str, Any] = {f"assignments_{name}": array for name, array in state.assignments.arrays().items()}
@@ -51,7 +52,7 @@ def restore(snapshot: Snapshot) -> State | None:
 
 def _rebuild(seq: int, facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state = State(Event(1, "created", facts["created_at"], facts["settings"]))
-    state.seq, state.closed_at = seq, facts["closed_at"]
+    state.seq, state.closed_at, state.refused = seq, facts["closed_at"], int(facts["refused"])
     state.assignments.restore({name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told")})
     decisions, complete = facts["decisions"], facts["of_complete_pulls"]
     state.engine.restore(

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from mobai.engine import Verdict
 from mobai.engine.engine import Engine, Told
 from mobai.errors import InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
@@ -46,6 +48,7 @@ class State:
             raise StorageError(f"event 1 (created) is damaged: {error}") from error
         self.created_at = first.at
         self.closed_at: float | None = None
+        self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
         self.engine = new_engine(self.settings)
         self.assignments = Assignments(self.settings.problem.shape[1])
@@ -95,6 +98,10 @@ class State:
     def told_of(self, number: int) -> Iterable[tuple[str, float]]:
         """Return what was told of an assignment, by objective: NaN for nothing, infinity for what will not come."""
         return zip(self.problem.objective_names, self.assignments.rewards(number), strict=True)
+
+    def verdict(self) -> Verdict:
+        """Return what is decided, and how many pulls were lost because of their value."""
+        return replace(self.engine.verdict(), refused=self.refused)
 
     def check_open(self) -> None:
         """Refuse to change an experiment that is closed."""
@@ -181,6 +188,7 @@ class State:
             if self.assignments.status(number) == PENDING:
                 self.engine.drop(self.assignments.arm(number))
             self.assignments.mark(number, DROPPED)
+            self.refused += bool(event.body.get("refused", False))
 
     def _expired(self, event: Event) -> None:
         for number in map(self.assignments.check, event.body["ids"]):

@@ -92,7 +92,7 @@ def describe(name: str, state: State) -> Status:
     return Status(
         name=name,
         rule=rule_spec(state.settings.rule),
-        verdict=engine.verdict(),
+        verdict=state.verdict(),
         intervals=engine.intervals(),
         active=observed.active,
         asked=observed.asked,

@@ -16,7 +16,7 @@ from mobai.problem import FloatArray, IntArray, Problem
 _MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT}
 # What cannot be computed from the rest, per arm, and per arm and objective.
 _PER_ARM = ("active", "asked", "answered", "pending")
-_STATISTICS = ("counts", "sums", "scatter")
+_STATISTICS = ("counts", "first", "sums", "scatter")
 
 
 class Observations:
@@ -43,13 +43,16 @@ class Observations:
         active, asked, answered, pending = np.ones(arms, np.int64), *np.zeros((3, arms), np.int64)
         leaders, stale, undecided = np.zeros((3, objectives), np.int64)
         stale[:] = undecided[:] = 1
+        described = describe_objectives(problem)
+        first = np.where((described.model == UNIT)[:, None], described.offset[:, None], np.full((1, arms), np.nan))
         self.arrays = ObservationArrays(
-            objectives=describe_objectives(problem),
+            objectives=described,
             active=active,
             asked=asked,
             answered=answered,
             pending=pending,
             counts=counts,
+            first=first,
             sums=sums,
             means=means,
             scatter=scatter,
@@ -72,7 +75,7 @@ class Observations:
         offset = arrays.objectives.offset
         offset[np.isnan(offset)] = 0.0
         arrays.counts[:], arrays.means[:], arrays.scatter[:] = counts.T, means.T - offset[:, None], scatter.T
-        arrays.sums[:] = arrays.means * arrays.counts
+        arrays.first[:], arrays.sums[:] = offset[:, None], arrays.means * arrays.counts
         cost_kernels.renew(arrays)
         return made
 
@@ -99,7 +102,7 @@ class Observations:
     @property
     def sums(self) -> FloatArray:
         """The sum of those rewards. Shape (K, M)."""
-        sums: FloatArray = (self.arrays.sums + self.arrays.counts * self.offset[:, None]).T
+        sums: FloatArray = (self.arrays.sums + self.arrays.counts * np.nan_to_num(self.arrays.first)).T
         return sums
 
     @property
@@ -211,7 +214,9 @@ class Observations:
 
     def _renew(self) -> None:
         """Find everything that follows from counts, sums and scatter."""
-        np.divide(self.arrays.sums, self.arrays.counts, out=self.arrays.means, where=self.arrays.counts > 0)
+        arrays, seen = self.arrays, self.arrays.counts > 0
+        np.divide(arrays.sums, arrays.counts, out=arrays.means, where=seen)
+        np.add(arrays.first - arrays.objectives.offset[:, None], arrays.means, out=arrays.means, where=seen)
         cost_kernels.renew(self.arrays)
 
 
