@@ -42,11 +42,10 @@ class FamilyCheck:
     def tell_all(self, arms: Sequence[int], rewards: FloatArray, observations: Observations) -> None:
         """Take in the rewards of several pulls, NaN where one is missing, and what is observed with them."""
         arrays = observations.arrays
-        sd = np.sqrt(arrays.scatter / np.maximum(arrays.counts - 1, 1))
         places = np.repeat(np.array(arms, np.int64)[:, None], rewards.shape[1], axis=1)
         if len(arms) > 1:
             places, rewards = _shuffled(places, rewards)
-        count_repeats(self._found, places, rewards, sd)
+        count_repeats(self._found, places, rewards, arrays.counts, arrays.scatter)
 
     def add_arm(self) -> None:
         """Make room for one more arm."""

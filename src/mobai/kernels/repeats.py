@@ -21,10 +21,10 @@ class RepeatArrays(NamedTuple):
 
 
 @entry
-def count_repeats(found: RepeatArrays, arms: Integers, rewards: Matrix, sd: Matrix) -> None:
+def count_repeats(found: RepeatArrays, arms: Integers, rewards: Matrix, counts: Matrix, scatter: Matrix) -> None:
     """Take in rewards, NaN where one is missing; row n of a column is of the arm there; in place.
 
-    ``sd`` has the standard deviation of every arm so far, per objective.
+    ``counts`` and ``scatter`` are those of every arm with these rewards, per objective.
     """
     for n in range(len(rewards)):
         for m in range(rewards.shape[1]):
@@ -33,8 +33,9 @@ def count_repeats(found: RepeatArrays, arms: Integers, rewards: Matrix, sd: Matr
                 continue
             last = found.last[m, i]
             distance = abs(reward - last)
-            if distance <= SAME_SCATTER * sd[m, i] + SAME_SIZE * abs(reward):
+            sd = math.sqrt(scatter[m, i] / max(counts[m, i] - 1.0, 1.0))
+            if distance <= SAME_SCATTER * sd + SAME_SIZE * abs(reward):
                 found.repeats[m, i] += 1.0
-            elif distance <= 0.5 * sd[m, i]:
+            elif distance <= 0.5 * sd:
                 found.near[m, i] += 1.0
             found.last[m, i] = reward
