@@ -77,7 +77,7 @@ def test_rounded_times_are_gaussian(digits: int) -> None:
 def test_arms_that_scatter_differently_are_gaussian(digits: int) -> None:
     """Token counts: whole numbers, an arm with a seventh of another's scatter repeats seven times as often."""
     alarms = 0
-    for seed in range(40):
+    for seed in range(15):
         session, rng = (
             Policy(Uniform()).start(Problem(4, ["x:unknown-variance"]), seed=seed),
             np.random.default_rng(seed),
@@ -103,7 +103,7 @@ def test_arms_that_scatter_differently_are_gaussian(digits: int) -> None:
 )
 def test_rounding_of_any_kind_raises_no_alarm(draw: Draw) -> None:
     alarms = 0
-    for seed in range(40):
+    for seed in range(20):
         session, rng = (
             Policy(Uniform()).start(Problem(2, ["x:unknown-variance"]), seed=seed),
             np.random.default_rng(seed),
@@ -112,7 +112,7 @@ def test_rounding_of_any_kind_raises_no_alarm(draw: Draw) -> None:
             arm = session.ask()
             session.tell(arm, [float(draw(rng, int(arm)))])
         alarms += not session.verdict(0.05).certified
-    assert alarms <= 2
+    assert alarms <= 1
 
 
 @pytest.mark.parametrize("values", [[0, 1], [1, 5, 4, 5, 3], [1, 1, 0]])
