@@ -260,6 +260,9 @@ def status_remarks(status: Status) -> list[str]:
     for name, reported in zip(names, status.pulls.sum(axis=0).tolist(), strict=True):
         if reported < answered:
             remarks.append(f"{name}: {reported:,} of {answered:,} reported")
+    if status.incomplete:
+        waiting = plural(status.incomplete, "pull")
+        remarks.append(f"sampling waits for {waiting} to be complete; null says that a metric will not come")
     remarks += [
         f"earlier, among other arms: {objective} was decided for {arm} at pull {pull:,}"
         for objective, arm, pull in status.past

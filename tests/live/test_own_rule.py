@@ -114,6 +114,7 @@ def test_a_journal_whose_rule_is_gone(module: str, tmp_path: Path, monkeypatch: 
     test = Experiment.load(url, "test")
     test.record("A", {"click": 1, "latency": 60.0})
     assert test.status().verdict.pulls == 1
+    assert test.status().rule == "own_rules:Backwards"
     with pytest.raises(InputError, match=r"own_rules:Backwards cannot be imported: .*; set PYTHONPATH"):
         test.ask()
     monkeypatch.undo()

@@ -214,3 +214,32 @@ def test_a_command_that_prints_nan(tmp_path: Path) -> None:
     text = write(tmp_path / "nan.py", "print('{\"time\": NaN}')")
     with pytest.raises(SamplerError, match="'time' must be a number, not nan"):
         run_sampler(new(), command_sampler(text))
+
+
+def test_several_at_once_are_told_in_the_order_of_asking() -> None:
+    """Slow measurements are not told later, so that the run does not depend on how long they take."""
+    import time
+
+    runs = []
+    for slow in ("fast", "slow", None):
+        rng, test = random.Random(3), new("time:min:gaussian=1")
+        values = {(arm, n): rng.gauss(arm == "slow", 1) for arm in ("fast", "slow") for n in range(80)}
+        numbers = {"fast": iter(range(80)), "slow": iter(range(80))}
+
+        def sampler(arm: str, slow: str | None = slow, values: Any = values, numbers: Any = numbers) -> Any:
+            value = values[arm, next(numbers[arm])]
+            time.sleep(0.003 if arm == slow else 0.0)
+            return {"time": value}
+
+        run_sampler(test, sampler, jobs=2, max_pulls=40)
+        runs.append([row["arm"] for row in test.records()])
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_what_a_measurement_leaves_out_will_not_come() -> None:
+    """Otherwise sampling would wait for it for ever."""
+    test, calls = new("time:min:gaussian=1", "size:min:gaussian=1"), iter(range(1000))
+    metrics = ({"time": 1.0, "size": 2.0}, {"time": 1.5})
+    run_sampler(test, lambda _: metrics[next(calls) % 2], max_pulls=20)
+    assert test.status().incomplete == 0
+    assert test.status().pulls.sum(axis=0).tolist() == [20, 10]

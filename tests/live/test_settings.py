@@ -11,6 +11,7 @@ from tests.live.rounds import ARMS, OBJECTIVES, new
 import mobai
 from mobai import Experiment, InputError
 from mobai.live.journal import MemoryJournal
+from mobai.live.settings import problem_from_body
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,19 @@ def test_names_and_deletion(tmp_path: Path) -> None:
     assert mobai.experiment_names(path) == []
     assert Experiment.create("memory:", "here", ARMS, OBJECTIVES).name in mobai.experiment_names("memory:")
     mobai.delete("memory:", "here")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "direction"),
+    [
+        ("latency:min:unknown-varience", "latency:min:unknown-varience", "max"),
+        ("a:b:min:bernoulli", "a:b", "min"),
+        ("a:min:max:gaussian:eps=0.0", "a:min", "max"),
+        ("latency:min:unknown-variance", "latency", "min"),
+    ],
+)
+def test_objectives_of_earlier_versions(text: str, name: str, direction: str) -> None:
+    """What was not an option was part of the name; their journals still say the same."""
+    body = {"arms": ["A", "B"], "objectives": [text], "sd": [[1.0], [1.0]]}
+    (objective,) = problem_from_body(body).objectives
+    assert (objective.name, objective.direction) == (name, direction)

@@ -22,7 +22,7 @@ from mobai.live.experiment import Experiment
 from mobai.live.sampler import Outcome, Sampler, SamplerError, Step, command_sampler, function_sampler, run_sampler
 from mobai.live.storage import open_journal
 from mobai.problem import Problem
-from mobai.rules.catalogue import SAMPLING, rule_spec
+from mobai.rules.catalogue import rule_address, sampling_rule
 
 
 @click.command("run")
@@ -32,19 +32,13 @@ from mobai.rules.catalogue import SAMPLING, rule_spec
 @options.arms_option(required=False)
 @options.objectives_option(required=False)
 @options.delta_option()
-@click.option(
-    "--rule",
-    default="top-two",
-    show_default=True,
-    metavar="RULE",
-    help=f"How to choose arms: {', '.join(SAMPLING)}; options after a colon, as in mo-bai:eta=0.5.",
-)
+@options.rule_option()
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the rule's choices.")
 @click.option("--name", default="run", show_default=True, help="Name of the experiment in the storage.")
 @click.option("--storage", envvar="MOBAI_STORAGE", metavar="URL", help="Keep it there, and resume from there.")
 @click.option("--max-pulls", type=click.IntRange(min=1), help="Give up after this many.")
 @click.option("--retries", type=click.IntRange(min=0), default=2, show_default=True, help="Attempts after a failure.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Measure so many at once.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Arms measured at once.")
 @click.option(
     "--on-refused",
     type=click.Choice(["stop", "drop"]),
@@ -124,7 +118,8 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
     if (asked.arms, asked.objectives) != (experiment.problem.arms, experiment.problem.objectives):
         raise InputError(f"name: the experiment {name!r} has other arms or objectives; choose another name")
     _check_same(name, "delta", choices["delta"], float(f"{math.exp(-experiment.settings.log_inv_delta):.12g}"))
-    _check_same(name, "rule", choices["rule"], rule_spec(experiment.settings.rule))
+    asked_rule = rule_address(sampling_rule(choices["rule"]))
+    _check_same(name, "rule", asked_rule, experiment.settings.rule_address)
     _check_same(name, "seed", choices["seed"], experiment.settings.seed)
     screen.err.print(f"mobai: resuming {name}, {experiment.verdict().pulls:,} pulls so far", soft_wrap=True)
     return experiment

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -93,7 +93,7 @@ def run_sampler(
     retries
         Attempts after a failure, before the assignment is dropped.
     jobs
-        How many arms are measured at once, in threads.
+        How many arms are measured at once, in threads; they are told in the order of asking.
     on_refused
         What happens when a value is none that its family accepts. ``stop`` ends the run with a SamplerError; ``drop``
         counts the pull as lost. It is never measured again, which would hide such values.
@@ -151,10 +151,10 @@ class _Run:
                 self._running[future] = self._running.pop(place)
             if not self._running:
                 return
-            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-            for future in done:
-                self._finish(self._running[future], future.result())
-                del self._running[future]
+            # In the order of asking: a measurement that takes longer because of its value is not told later.
+            oldest = next(iter(self._running))
+            self._finish(self._running[oldest], oldest.result())
+            del self._running[oldest]
 
     def _drop_the_rest(self) -> None:
         for future, assignment in self._running.items():
@@ -170,7 +170,9 @@ class _Run:
         """Tell what was measured, or drop the assignment."""
         self._failures += measured.failures
         if measured.metrics is not None:
-            self._experiment.tell(assignment, measured.metrics)
+            # What a measurement did not bring will not come.
+            names = self._experiment.problem.objective_names
+            self._experiment.tell(assignment, {name: measured.metrics.get(name) for name in names})
             self._in_a_row = 0
         elif measured.refused and self._on_refused == "stop":
             self._experiment.drop(assignment, refused=True)

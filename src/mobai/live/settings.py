@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mobai.errors import InputError
 from mobai.problem import Objective, Problem
 from mobai.problem.family import FAMILIES, is_number
-from mobai.problem.objective import is_name
+from mobai.problem.objective import is_name, read_option
 from mobai.problem.problem import noise_table
 from mobai.rules.catalogue import parse_spec, rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
@@ -53,6 +53,11 @@ class Settings:
     focus: bool = True
     expire_after: float | None = None
     reserve: float = 0.1
+
+    @property
+    def rule_address(self) -> str:
+        """The rule as text: its name and options, or the module and class of one of somebody's own."""
+        return self.rule.address if isinstance(self.rule, MissingRule) else rule_address(self.rule)
 
 
 def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
@@ -117,7 +122,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
     return {
         **problem_to_body(settings.problem),
         "log_inv_delta": settings.log_inv_delta,
-        "rule": settings.rule.address if isinstance(settings.rule, MissingRule) else rule_address(settings.rule),
+        "rule": settings.rule_address,
         "seed": settings.seed,
         "focus": settings.focus,
         "expire_after": settings.expire_after,
@@ -191,14 +196,19 @@ def _objective(text: str) -> Objective:
     try:
         return Objective.parse(text)
     except InputError:
-        head, colon, last = text.rpartition(":")
-        if not colon:
-            raise
+        return _objective_of_earlier_versions(text)
+
+
+def _objective_of_earlier_versions(name: str) -> Objective:
+    """Take options off the end, each kind once, until there is none."""
+    options: dict[str, Any] = {}
+    while ":" in name:
+        head, _, last = name.rpartition(":")
         try:
-            Objective.parse(f"x:{last}")
+            key, value = read_option(name, last)
         except InputError:
-            return Objective(text)
-        known, option = _objective(head), Objective.parse(f"x:{last}")
-        changed = {key: getattr(option, key) for key in ("direction", "family", "eps")}
-        plain = Objective("x")
-        return replace(known, **{key: value for key, value in changed.items() if value != getattr(plain, key)})
+            break
+        if key in options:
+            break
+        options[key], name = value, head
+    return Objective(name, **options)

@@ -14,7 +14,6 @@ from mobai.engine import Verdict
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, STATUS_NAMES
 from mobai.live.state import State
 from mobai.problem import FloatArray, IntArray
-from mobai.rules.catalogue import rule_spec
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
 
@@ -91,7 +90,7 @@ def describe(name: str, state: State) -> Status:
         means = observed.means * problem.signs
     return Status(
         name=name,
-        rule=rule_spec(state.settings.rule),
+        rule=state.settings.rule_address,
         verdict=state.verdict(),
         intervals=engine.intervals(),
         active=observed.active,

@@ -77,7 +77,7 @@ class Objective:
         name, *words = _split(text)
         options: dict[str, Any] = {}
         for word in words:
-            key, value = _option(name, word)
+            key, value = read_option(name, word)
             if key in options:
                 raise InputError(f"objective {name!r}: its {key} is given twice, as {options[key]!s} and {value!s}")
             options[key] = value
@@ -102,7 +102,7 @@ def _split(text: str) -> list[str]:
     return [word.replace("\1", "\\").replace("\2", ":").strip() for word in marked.split(":")]
 
 
-def _option(name: str, text: str) -> tuple[str, Any]:
+def read_option(name: str, text: str) -> tuple[str, Any]:
     """Read one option of the short form."""
     if text in ("max", "min"):
         return "direction", text
