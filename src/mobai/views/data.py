@@ -1,0 +1,156 @@
+"""What is shown, as plain data that JSON and CSV can hold."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from mobai.views.words import status_remarks
+
+if TYPE_CHECKING:
+    from mobai.analysis.analyse import Analysis
+    from mobai.engine import Verdict
+    from mobai.live.status import Status
+    from mobai.problem import FloatArray, IntArray, Problem
+    from mobai.theory.intervals import Intervals
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as plain data, ready for JSON."""
+    return {
+        "stopped": verdict.stopped,
+        "stopped_at": verdict.stopped_at,
+        "pulls": verdict.pulls,
+        "log_inv_delta": verdict.log_inv_delta,
+        "certified": verdict.certified,
+        "remarks": verdict.remarks,
+        "objectives": objective_rows(verdict),
+    }
+
+
+def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
+    """Return what a verdict says of each objective, as plain data; no arm before the first pull."""
+    return [
+        {
+            "objective": objective.name,
+            "direction": objective.direction,
+            "family": str(objective.family),
+            "eps": float(objective.eps),
+            "arm": verdict.answers[m] if verdict.leading[m] or verdict.decisions[m] else None,
+            "decided": verdict.decisions[m] is not None,
+            "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
+            "decided_time": time_text(decision.at) if decision else None,
+            "evidence": float(verdict.evidence[m]),
+            "threshold": float(verdict.threshold[m]),
+            # A probability is given only where it is proven.
+            "log_inv_delta_reached": float(verdict.reached[m]) if verdict.certified else None,
+            "smallest_delta": float(verdict.smallest_deltas[m]) if verdict.certified else None,
+        }
+        for m, objective in enumerate(verdict.problem.objectives)
+    ]
+
+
+def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any]]:
+    """Return intervals as plain data, one record per arm and objective; None for an end at infinity."""
+    ends = (("lower", intervals.lower), ("upper", intervals.upper))
+    return [
+        {"arm": arm, "objective": name, **{key: finite(float(table[i, m])) for key, table in ends}}
+        for i, arm in enumerate(problem.arms)
+        for m, name in enumerate(problem.objective_names)
+    ]
+
+
+def means_json(problem: Problem, counts: IntArray, means: FloatArray, intervals: Intervals) -> list[dict[str, Any]]:
+    """Return what is known of every arm in every objective, as plain data."""
+    found = intervals_json(problem, intervals)
+    for row, count, mean in zip(found, counts.ravel().tolist(), means.ravel().tolist(), strict=True):
+        row |= {"rewards": count, "mean": finite(mean)}
+    return found
+
+
+def status_json(status: Status) -> dict[str, Any]:
+    """Return a status as plain data: everything it says."""
+    verdict, more = status.verdict, status.forecast
+    objectives = objective_rows(verdict)
+    for m, row in enumerate(objectives):
+        row |= {
+            "reported": int(status.pulls[:, m].sum()),
+            "outstanding": int(verdict.pulls - status.pulls[:, m].sum()),
+            "forecast": None if more is None else finite(float(more.per_objective[m])),
+        }
+    arms = [
+        {
+            "arm": arm,
+            "active": bool(status.active[i]),
+            "asked": int(status.asked[i]),
+            "answered": int(status.answered[i]),
+            "forecast": None if more is None else finite(float(more.per_arm[i])),
+        }
+        for i, arm in enumerate(verdict.problem.arms)
+    ]
+    return {
+        "name": status.name,
+        "state": status.state,
+        "rule": status.rule,
+        "delta": verdict.delta,
+        "certified": verdict.certified,
+        "remarks": status_remarks(status),
+        "pulls": verdict.pulls,
+        "decided": sum(decision is not None for decision in verdict.decisions),
+        "pending": status.pending,
+        "incomplete": status.incomplete,
+        "dropped": status.dropped,
+        "expired": status.expired,
+        "events": status.events,
+        "created_at": time_text(status.created_at),
+        "closed_at": time_text(status.closed_at),
+        "objectives": objectives,
+        "arms": arms,
+        "means": means_json(verdict.problem, status.pulls, status.means, status.intervals),
+    }
+
+
+def status_rows(status: Status) -> list[dict[str, Any]]:
+    """Return a status as flat rows, one per arm and objective, for CSV."""
+    facts = status_json(status)
+    keys = ("name", "state", "rule", "delta", "certified", "pulls", "pending", "incomplete", "dropped", "expired")
+    about = {**{key: facts[key] for key in keys}, "remarks": "; ".join(facts["remarks"])}
+    objectives = {row["objective"]: row for row in facts["objectives"]}
+    arms = {row["arm"]: row for row in facts["arms"]}
+    return [
+        {
+            **about,
+            **{f"leader_{key}" if key == "arm" else key: value for key, value in objectives[row["objective"]].items()},
+            "active": arms[row["arm"]]["active"],
+            "asked": arms[row["arm"]]["asked"],
+            **row,
+        }
+        for row in facts["means"]
+    ]
+
+
+def analysis_json(analysis: Analysis) -> dict[str, Any]:
+    """Return an analysis as plain data."""
+    problem, more = analysis.verdict.problem, analysis.forecast
+    means = means_json(problem, analysis.counts, analysis.means, analysis.intervals)
+    for row, missing in zip(means, analysis.missing.ravel().tolist(), strict=True):
+        row["missing"] = missing
+    forecast = None
+    if more is not None:
+        forecast = {
+            "samples": finite(more.samples),
+            "per_arm": {arm: finite(float(n)) for arm, n in zip(problem.arms, more.per_arm, strict=True)},
+        }
+    verdict = verdict_json(analysis.verdict)
+    return {**verdict, "means": means, "forecast": forecast, "assumption": analysis.assumption}
+
+
+def finite(value: float) -> float | None:
+    """Return the number, or None if JSON has no word for it."""
+    return value if math.isfinite(value) else None
+
+
+def time_text(at: float | None) -> str | None:
+    """Return a Unix time in ISO 8601, to the millisecond; None for none."""
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")

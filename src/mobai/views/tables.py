@@ -1,0 +1,92 @@
+"""What is shown, as tables of text."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from mobai.document import Table
+from mobai.views.words import answer_text, missing_text, number_text
+
+if TYPE_CHECKING:
+    from mobai.analysis.analyse import Analysis
+    from mobai.engine import Verdict
+    from mobai.problem import FloatArray, IntArray, Problem
+    from mobai.theory.forecast import Remaining
+    from mobai.theory.intervals import Intervals
+
+_MOST_ARMS = 12  # in a table of arms
+
+
+def verdict_table(verdict: Verdict) -> Table:
+    """Return a row per objective: the answer, when it was decided, and the evidence."""
+    rows = []
+    for m, objective in enumerate(verdict.problem.objectives):
+        decision = verdict.decisions[m]
+        rows.append(
+            [
+                f"{objective.name} (min)" if objective.direction == "min" else objective.name,
+                answer_text(verdict, m),
+                f"{decision.pull:,}" if decision else "not yet",
+                f"{verdict.evidence[m]:.2f}",
+                f"{verdict.threshold[m]:.2f}",
+            ]
+        )
+    return Table(["objective", "best arm", "decided at pull", "evidence", "needed"], rows, left=2)
+
+
+def progress_table(verdict: Verdict, forecast: Remaining | None) -> Table:
+    """Return a row per objective: the answer, what is missing in plain words, and the evidence in nats."""
+    rows = []
+    for m, objective in enumerate(verdict.problem.objectives):
+        rows.append(
+            [
+                f"{objective.name} (min)" if objective.direction == "min" else objective.name,
+                answer_text(verdict, m),
+                missing_text(verdict, forecast, m),
+                "" if verdict.decisions[m] else f"{max(verdict.evidence[m], 0.0):.2f} of {verdict.threshold[m]:.2f}",
+            ]
+        )
+    return Table(["objective", "best arm", "state (forecast)", "nats"], rows, left=3)
+
+
+def intervals_table(problem: Problem, intervals: Intervals) -> Table:
+    """Return a row per arm, for the first arms: where its means lie."""
+    rows = [
+        [arm, *(f"{low:.4g} to {high:.4g}" for low, high in zip(intervals.lower[i], intervals.upper[i], strict=True))]
+        for i, arm in enumerate(problem.arms[:_MOST_ARMS])
+    ]
+    return Table(["arm", *problem.objective_names], rows)
+
+
+def means_table(problem: Problem, counts: IntArray, means: FloatArray, intervals: Intervals) -> Table:
+    """Return a row per arm, for the first arms: mean, interval and number of rewards in each objective."""
+    rows = []
+    for i, arm in enumerate(problem.arms[:_MOST_ARMS]):
+        cells = [arm]
+        for m in range(problem.shape[1]):
+            low, high = intervals.lower[i, m], intervals.upper[i, m]
+            shown = [number_text(float(value), float(high - low)) for value in (means[i, m], low, high)]
+            lies = f"{shown[1]} to {shown[2]}" if math.isfinite(high - low) else "unknown"
+            cells.append(f"{shown[0]} ({lies})" if counts[i, m] else "-")
+        numbers = sorted(set(counts[i].tolist()))
+        rows.append(
+            [*cells, " to ".join(f"{n:,}" for n in (numbers if len(numbers) < 3 else numbers[:: len(numbers) - 1]))]
+        )
+    return Table(["arm", *(f"{name}: mean (interval)" for name in problem.objective_names), "rewards"], rows)
+
+
+def missing_table(analysis: Analysis) -> Table:
+    """Return a row per arm: its rewards and what is missing, per objective, and where more samples should go."""
+    problem, more = analysis.verdict.problem, analysis.forecast
+    header = ["arm"]
+    shown = [m for m in range(problem.shape[1]) if analysis.missing[:, m].any()]
+    for m in shown:
+        header += [f"{problem.objective_names[m]}: rewards", "missing"]
+    rows = []
+    for i, arm in enumerate(problem.arms[:_MOST_ARMS]):
+        cells = [arm]
+        for m in shown:
+            cells += [f"{analysis.counts[i, m]:,}", f"{analysis.missing[i, m]:,}"]
+        rows.append([*cells, "-" if more is None or more.per_arm[i] == math.inf else f"{more.per_arm[i]:,.0f}"])
+    return Table([*header, "more (forecast)"], rows)

@@ -1,0 +1,115 @@
+"""What is shown, in words: one line or one sentence each."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mobai.engine import Verdict
+    from mobai.live.status import Status
+    from mobai.theory.forecast import Remaining
+    from mobai.theory.intervals import Intervals
+
+
+def certification(threshold: str, certified: bool) -> str:
+    """Return a line that says whether the error probability is proven to be at most delta."""
+    if certified:
+        proof = "the error probability is proven to be at most delta, if the rewards are as stated"
+        return f"threshold {threshold}: certified, {proof}"
+    return f"threshold {threshold}: not certified, its error probability can exceed delta"
+
+
+def answer_text(verdict: Verdict, m: int) -> str:
+    """Return the arm decided on, the one that leads, or nothing without rewards or in a tie."""
+    if verdict.decisions[m] is not None:
+        return verdict.answers[m]
+    return f"{verdict.answers[m]} leads" if verdict.leading[m] else "-"
+
+
+def number_text(value: float, width: float) -> str:
+    """Return a number with as many digits as an interval of this width around it deserves, three at least."""
+    if not (math.isfinite(value) and math.isfinite(width) and width > 0):
+        return f"{value:.3g}"
+    digits = 3 + max(0, math.floor(math.log10(max(abs(value), 1e-300) / width)))
+    return f"{value:.{min(digits, 17)}g}"
+
+
+def plural(count: int, word: str) -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """Return one line: how many pulls, and how many objectives are decided."""
+    decided = sum(decision is not None for decision in verdict.decisions)
+    proof = "" if verdict.certified else ", NOT certified"
+    count = f"{decided} of {plural(len(verdict.decisions), 'objective')}"
+    return f"{plural(verdict.pulls, 'pull')}, {count} decided at delta = {verdict.delta:g}{proof}"
+
+
+def samples_text(samples: float) -> str:
+    """Return a forecast in words, to two digits."""
+    if not math.isfinite(samples):
+        return "no forecast: tied so far"
+    rounded = int(float(f"{max(samples, 1.0):.1g}" if samples < 1000 else f"{samples:.2g}"))
+    return f"roughly {plural(rounded, 'more sample')}"
+
+
+def missing_text(verdict: Verdict, forecast: Remaining | None, m: int) -> str:
+    """Return what an objective still lacks, in plain words."""
+    decision = verdict.decisions[m]
+    if decision is not None:
+        return f"decided at pull {decision.pull:,}{_when(decision.at)}"
+    if forecast is None:
+        return "too early for a forecast"
+    return samples_text(float(forecast.per_objective[m]))
+
+
+def _when(at: float | None) -> str:
+    """Return the time of day, with the date unless it is today; nothing for None."""
+    if at is None:
+        return ""
+    then, now = datetime.fromtimestamp(at, UTC), datetime.now(UTC)
+    return f", {then:%H:%M} UTC" if then.date() == now.date() else f", {then:%d %b %Y %H:%M} UTC"
+
+
+def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
+    """Return a sentence that says what the intervals promise."""
+    promise = f"where the true means lie: all of them, at all times, with probability {1 - verdict.delta:.6g}"
+    if not intervals.certified:
+        return f"{promise}, if the rewards were as stated, which they do not seem to be"
+    if intervals.fitted:
+        return promise
+    rule = "another certified rule" if verdict.certified else "a rule that is not certified"
+    return f"{promise} (proven for the intervals alone, apart from the decisions of {rule})"
+
+
+def status_line(status: Status) -> str:
+    """Return one line: where an experiment stands."""
+    verdict = status.verdict
+    lost = status.dropped + status.expired
+    waiting = f"{status.pending:,} pending" + (f", {status.incomplete:,} incomplete" if status.incomplete else "")
+    counts = f"{plural(verdict.pulls, 'pull')}, {waiting}" + (f", {lost:,} dropped or expired" if lost else "")
+    state = status.state if verdict.certified else f"{status.state}, NOT certified"
+    return f"{status.name}: {state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
+
+
+def status_remarks(status: Status) -> list[str]:
+    """Return what else a reader should know: doubts, what is outstanding, earlier decisions, means that drifted."""
+    names, answered = status.verdict.problem.objective_names, status.verdict.pulls
+    remarks = status.verdict.remarks
+    for name, reported in zip(names, status.pulls.sum(axis=0).tolist(), strict=True):
+        if reported < answered:
+            remarks.append(f"{name}: {reported:,} of {answered:,} reported")
+    if status.incomplete:
+        waiting = plural(status.incomplete, "pull")
+        remarks.append(f"sampling waits for {waiting} to be complete; null says that a metric will not come")
+    remarks += [
+        f"earlier, among other arms: {objective} was decided for {arm} at pull {pull:,}"
+        for objective, arm, pull in status.past
+    ]
+    if status.intervals.contradicted.any():
+        remarks.append("the current data contradict an earlier decision: have the means drifted?")
+    return remarks
