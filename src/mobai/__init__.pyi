@@ -28,6 +28,7 @@ from mobai.problem import Gaussian as Gaussian
 from mobai.problem import Instance as Instance
 from mobai.problem import Objective as Objective
 from mobai.problem import Problem as Problem
+from mobai.problem import SharedVariance as SharedVariance
 from mobai.problem import SubGaussian as SubGaussian
 from mobai.problem import UnknownVariance as UnknownVariance
 from mobai.rules.sampling.base import CompiledRule as CompiledRule

@@ -150,7 +150,7 @@ def test_it_can_be_drawn(tmp_path: Path) -> None:
 
 
 def test_it_speaks() -> None:
-    found = analyse(rows(), OBJECTIVES, arm="variant")
+    found = analyse(rows(100), OBJECTIVES, arm="variant")
     assert "the order in which they were collected" in str(found)
     assert "more samples" in str(found)
     assert "<table>" in found._repr_html_()

@@ -82,12 +82,14 @@ def test_what_is_kept_up_to_date_is_what_follows_from_the_rewards(seed: int) -> 
     assert (engine.observations.asked == asked).all()
 
 
-def pair_evidence(engine: Engine, m: int, b: int, i: int) -> float:
-    """The evidence that b beats i: that of an experiment with these two arms alone, b first."""
+def pair_evidence(engine: Engine, m: int, b: int, i: int, initial: int = 2) -> float:
+    """The evidence that b beats i, in an experiment with these two arms, b first; of so many arms at the start."""
     kept, rows = engine.observations, [b, i]
     alone = Problem(2, [engine.problem.objectives[m]], sd=engine.problem.sd[rows][:, [m]])
     means, pulls, scatter = (np.asarray(table[rows][:, [m]], float) for table in (kept.means, kept.pulls, kept.scatter))
     two = Observations.of_statistics(alone, means, pulls, scatter)
+    two.arrays.histograms[0] = kept.arrays.histograms[m, rows, : two.arrays.histograms.shape[2]]
+    two.arrays.initial[0] = initial
     assert two.leaders[0] == 0
     return float(evidence_of(THRESHOLDS["mixture"], two, kept.told)[0])
 
@@ -110,12 +112,17 @@ def priced_by_definition(engine: Engine, initial: int, reserve: float) -> list[f
         b = max(active, key=lambda arm: (means[arm], -arm))
         rivals = [i for i in active if i != b]
         retired = [i for i in range(initial) if i not in active]
-        cheap = min(pair_evidence(engine, m, b, i) - price(b, i, 0.0) for i in rivals)
+
+        def of_the_start(i: int, b: int = b) -> int:
+            """Pairs of the start's best arm have it in common; others stand alone."""
+            return initial if max(b, i) < initial else 2
+
+        cheap = min(pair_evidence(engine, m, b, i, of_the_start(i)) - price(b, i, 0.0) for i in rivals)
         if not retired:
             found.append(cheap)
             continue
         beaten = all((means[b], -b) > (means[i], -i) for i in retired)
-        against = min(pair_evidence(engine, m, b, i) for i in retired) if beaten else -math.inf
+        against = min(pair_evidence(engine, m, b, i, initial) for i in retired) if beaten else -math.inf
         # A share of reserve / 2 for the M K (K - 1) / 2 pairs of the start.
         all_pairs = math.log((1 - reserve) / (initial - 1) * initial * (initial - 1) / 2 / (reserve / 2))
         dear = min(pair_evidence(engine, m, b, i) - price(b, i, all_pairs) for i in rivals)

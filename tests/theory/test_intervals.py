@@ -6,56 +6,54 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import betaln, xlogy
 from scipy.stats import binomtest
 from tests.lab.test_trajectory import MIXED
+from tests.theory.test_evidence import wealth_of
 
-from mobai import Instance, Policy, Problem
+from mobai import GLR, Instance, Policy, Problem
 from mobai.lab.environment import Environment
-from mobai.theory.intervals import confidence_intervals
+from mobai.problem import FloatArray
+from mobai.rules.stopping.roster import Roster
+from mobai.theory.intervals import IntervalLevels, confidence_intervals
 from mobai.theory.observations import Observations
 
-WIDTHS = [8.0**k for k in range(-1, 6)]
+
+def levels(problem: Problem, level: float, noise: float = 5.0) -> IntervalLevels:
+    return IntervalLevels(np.full(problem.shape[0], level), noise)
 
 
-def test_known_noise_by_definition() -> None:
-    """At each end the pair's martingale, with the partner that allows most, equals the level."""
-    problem = Problem(3, 1, [[1.0], [2.0], [2.0]])
-    observations = Observations(problem)
-    for arm, count in enumerate((5, 40, 12)):
-        for _ in range(count):
-            observations.tell(arm, np.array([float(arm)]))
-    x = math.log(2 / 0.1)
-    half = confidence_intervals(problem, observations, math.log(2 / 0.1)).upper[:, 0] - np.arange(3.0)
-
-    def log_product(a: int, j: int) -> float:
-        sd = problem.sd[:, 0]
-        n_a, n_j = observations.pulls[a, 0] * sd[j] / sd[a], observations.pulls[j, 0] * sd[a] / sd[j]
-        d = half[a] / math.sqrt(sd[a] * sd[j])
-        terms = [math.exp(n_a**2 * d**2 / (2 * (n_a + c))) / math.sqrt((1 + n_a / c) * (1 + n_j / c)) for c in WIDTHS]
-        return math.log(sum(terms) / len(terms))
-
-    for a in range(3):
-        assert min(log_product(a, j) for j in range(3) if j != a) == pytest.approx(x, abs=1e-9)
+@pytest.mark.parametrize(
+    ("n", "level", "golden"),
+    [(5, 7.6009024595, 2.11056537915), (3000, 9.9034875525, 0.0934882208041), (200_000, 6.907755279, 0.0103574243312)],
+)
+def test_golden_known_noise(n: int, level: float, golden: float) -> None:
+    problem = Problem(2, 1, [[3.0], [1.0]])
+    observations = Observations.of_statistics(problem, np.zeros((2, 1)), np.full((2, 1), n), np.zeros((2, 1)))
+    found = confidence_intervals(problem, observations, levels(problem, level))
+    assert found.upper[:, 0] == pytest.approx([3 * golden, golden], rel=1e-10)
+    assert found.lower.tolist() == (-found.upper).tolist()
 
 
-def test_coins_by_definition() -> None:
-    problem = Problem(2, ["x:min:bernoulli"])
-    observations = Observations(problem)
-    for arm, heads, tails in ((0, 7, 20), (1, 30, 3)):
-        for reward in [1.0] * heads + [0.0] * tails:
-            observations.tell(arm, np.array([-reward]))
-    x = math.log(1 / 0.05)
-    found = confidence_intervals(problem, observations, x)
+@pytest.mark.parametrize("direction", ["max", "min"])
+def test_histograms_by_definition(direction: str) -> None:
+    problem = Problem(3, [f"x:{direction}:bounded=1..5"])
+    observations, level = Observations(problem), math.log(60)
+    rewards = [[1, 2, 2, 3, 5] * 8, [3.0] * 30, [1.0] * 12]
+    for arm, told in enumerate(rewards):
+        for reward in told:
+            observations.tell(arm, problem.orient(np.array([float(reward)])))
+    found = confidence_intervals(problem, observations, levels(problem, level))
+    for arm, told in enumerate(rewards):
+        weights = np.bincount(np.array(told, int) - 1, minlength=5).astype(float)
 
-    def price(heads: int, tails: int, p: float) -> float:
-        mixed = betaln(heads + 0.5, tails + 0.5) - betaln(0.5, 0.5)
-        return float(mixed - xlogy(heads, p) - xlogy(tails, 1 - p))
+        def wealth(end: float, weights: FloatArray = weights) -> float:
+            at = np.array([(end - 1) / 4])
+            return float(np.logaddexp(wealth_of(weights, at, True), wealth_of(weights, at, False))[0] - math.log(2))
 
-    partner = price(30, 3, 30 / 33)
-    for end in (found.lower[0, 0], found.upper[0, 0]):
-        assert price(7, 20, end) + partner == pytest.approx(x, abs=1e-6)
-    assert found.lower[0, 0] < 7 / 27 < found.upper[0, 0]
+        for end in (found.lower[arm, 0], found.upper[arm, 0]):
+            assert end == 1 or wealth(end) == pytest.approx(level, abs=1e-5)
+        assert found.lower[arm, 0] < np.mean(told) < found.upper[arm, 0] or arm == 2
+    assert found.lower[2, 0] == 1
 
 
 def test_unknown_variance_by_definition() -> None:
@@ -64,23 +62,35 @@ def test_unknown_variance_by_definition() -> None:
     for arm, count in ((0, 30), (1, 11)):
         for reward in rng.normal(arm, 1 + arm, count):
             observations.tell(arm, np.array([reward]))
-    found = confidence_intervals(problem, observations, math.log(20))
-    for a, j in ((0, 1), (1, 0)):
+    found = confidence_intervals(problem, observations, levels(problem, math.log(20)))
+    for a in range(2):
         n, v = int(observations.pulls[a, 0]), float(observations.scatter[a, 0])
         d = float(found.upper[a, 0] - observations.means[a, 0])
-        scores = []
-        for c in (1.0, 64.0):
+        tests = []
+        for c, weight in ((64.0, 0.4), (4.0, 0.3), (0.125, 0.3)):
             k = c / (n + c)
             own = n / 2 * math.log((v + n * d * d) / (v + k * n * d * d)) - 0.5 * math.log1p(n / c)
-            total = own - 0.5 * math.log1p(observations.pulls[j, 0] / c)
-            scores.append((1 + total) * math.exp(-total) if total > 0 else 1.0)
-        # The sharper of the two widths is at its level.
-        assert min(scores) == pytest.approx(0.05 / 2, rel=1e-6)
+            tests.append(math.exp(own) * weight)
+        # The sharpest of the three widths is at its level.
+        assert max(tests) == pytest.approx(20, rel=1e-6)
+
+
+def test_shares_of_delta() -> None:
+    """All intervals and decisions together, as arms come: no more than delta is given away."""
+    problem, delta = Problem(4, 3, 1.0), 0.05
+    for rule, most in ((GLR(), 1.0), (GLR(reserve=0.1), 1.0)):
+        monitor = rule.start(problem)
+        given = 3 * 3 * math.exp(-rule.level(problem, -math.log(delta))) / (1 - rule.reserve)
+        given += 3 * float(np.exp(-monitor.interval_levels(-math.log(delta)).arms).sum())
+        if rule.reserve:
+            roster = Roster(4, np.ones(10_004, np.bool_), rule.reserve)
+            given += 3 * float(np.exp(-roster.interval_levels(-math.log(delta), 3)[4:]).sum())
+        assert 0.99 * delta < given <= most * delta * (1 + 1e-9)
 
 
 def test_silent_arms_have_no_interval() -> None:
     problem = Problem(2, ["a:gaussian=1", "b:bernoulli", "c:unknown-variance"])
-    found = confidence_intervals(problem, Observations(problem), 1.0)
+    found = confidence_intervals(problem, Observations(problem), levels(problem, 1.0))
     assert found.lower.tolist() == [[-math.inf, 0, -math.inf]] * 2
     assert found.upper.tolist() == [[math.inf, 1, math.inf]] * 2
 
@@ -119,7 +129,7 @@ def test_too_narrow_intervals_would_be_seen() -> None:
         observations = Observations(problem)
         for step in range(100):
             observations.tell(step % 2, rewards[run, step : step + 1])
-            found = confidence_intervals(problem, observations, math.log(2))
+            found = confidence_intervals(problem, observations, levels(problem, math.log(2)))
             if (found.lower[:, 0] > 0).any() or (found.upper[:, 0] < 0).any():
                 worst += 1
                 break

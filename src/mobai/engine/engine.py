@@ -31,9 +31,8 @@ from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.forecast import Remaining, remaining_samples
-from mobai.theory.intervals import Intervals, confidence_intervals
+from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals
 from mobai.theory.observations import Observations
-from mobai.theory.thresholds import union_level
 
 
 class Told(NamedTuple):
@@ -263,8 +262,8 @@ class Engine:
 
     def _intervals(self, x: float) -> Intervals:
         if not getattr(self.stopping, "fits_intervals", False):
-            return confidence_intervals(self.problem, self.observations, union_level(x, *self._at_start.shape))
-        levels = self.stopping.level(self._at_start, x) + self._evidence.changing.surcharges
+            return confidence_intervals(self.problem, self.observations, IntervalLevels.alone(x, *self._at_start.shape))
+        levels = self._evidence.changing.interval_levels(x)
         decided = tuple(None if one is None else one.arm for one in self._evidence.monitor.decisions(x))
         return confidence_intervals(self.problem, self.observations, levels, decided)
 

@@ -10,6 +10,7 @@ import numpy as np
 from mobai.engine.engine import Engine
 from mobai.errors import InputError
 from mobai.kernels import interpreted
+from mobai.kernels.normal import all_above
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.stopping import GLR
@@ -27,12 +28,15 @@ def warm_up(rule: SamplingRule) -> None:
 def _play(rule: SamplingRule) -> None:
     """Run a toy experiment to its first choice after the opening."""
     _log.info("loading or compiling the kernels of %s", rule.name)
-    engine, rng = Engine(Problem(2, 1, 1.0), rule, GLR(reserve=0.1), log_inv_delta=1.0), np.random.default_rng(0)
+    problem = Problem(2, ["one:gaussian=1", "two:shared-variance", "three:bernoulli"])
+    engine, rng = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1.0), np.random.default_rng(0)
     for _ in range(3):
         arm = engine.choose(rng)
         engine.ask(arm)
-        engine.tell(arm, [float(arm)])
+        engine.tell(arm, [float(arm)] * 3)
     engine.verdict()
+    engine.intervals()
+    all_above(*np.ones((4, 1)))  # of the forecast
 
 
 def check_rule(rule: SamplingRule, problem: Problem) -> None:

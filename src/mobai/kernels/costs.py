@@ -13,6 +13,7 @@ from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.dense import Matrix
 from mobai.kernels.observations import (
     NORMAL,
+    SHARED,
     UNIT,
     ObservationArrays,
     count_of,
@@ -28,9 +29,15 @@ from mobai.kernels.unit import unit_cost
 
 
 @inner_kernel
+def is_gaussian(obs: ObservationArrays, m: int) -> bool:
+    """Whether costs are those of Gaussian rewards with the standard deviations in the table."""
+    return obs.objectives.model[m] == NORMAL or obs.objectives.model[m] == SHARED
+
+
+@inner_kernel
 def renew_pair(obs: ObservationArrays, m: int, best: int, i: int) -> None:
     """Renew the cost of one pair, both arms of which have rewards; in place."""
-    if obs.objectives.model[m] == NORMAL:
+    if is_gaussian(obs, m):
         gap = obs.means[m, best] + obs.objectives.eps[m] - obs.means[m, i]
         obs.costs[m, i] = gap * gap / (2.0 * (obs.spread[m, best] + obs.spread[m, i]))
     else:
@@ -41,7 +48,7 @@ def renew_pair(obs: ObservationArrays, m: int, best: int, i: int) -> None:
 def renew_row(obs: ObservationArrays, m: int) -> None:
     """Renew the costs of all pairs of an objective: infinite for the leader itself, 0 without rewards; in place."""
     best = obs.leaders[m]
-    if obs.objectives.model[m] == NORMAL:
+    if is_gaussian(obs, m):
         renew_normal_row(obs.means, obs.spread, obs.costs, m, best, obs.objectives.eps[m])
     else:
         renew_estimated_row(obs, m, best)
@@ -116,7 +123,8 @@ def renew(obs: ObservationArrays) -> None:
             if obs.counts[m, i] == 0.0:
                 obs.means[m, i] = -math.inf
                 obs.unobserved[0] += 1
-            renew_noise(obs, m, i)
+            if obs.objectives.model[m] != SHARED or i == 0:
+                renew_noise(obs, m, i)
         obs.leaders[m] = find_leader(obs.means, obs.active, m)
     for m in range(len(obs.leaders)):
         renew_row(obs, m)

@@ -14,6 +14,7 @@ from mobai.kernels.compiled import fast_kernel, kernel
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
+Cube = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
 Truths = npt.NDArray[np.bool_]

@@ -7,8 +7,9 @@ import math
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
-from mobai.kernels.evidence import Scoring, against_retired, exact_evidence, weakest_pair
-from mobai.kernels.observations import ObservationArrays, add_reward
+from mobai.kernels.evidence import MIXTURE, Scoring, against_retired, exact_evidence, weakest_pair
+from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, end_openings
+from mobai.kernels.shared import noise_bound
 
 
 @entry
@@ -30,6 +31,7 @@ def record(obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truth
             if not math.isnan(rewards[n, m]):
                 add_reward(obs, m, arm, rewards[n, m])
             renew_arm(obs, m, arm)
+    end_openings(obs)
 
 
 @entry
@@ -81,10 +83,34 @@ def weigh(scoring: Scoring, obs: ObservationArrays, evidence: Vector) -> None:
 def evidence_of(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
     """Return the evidence of an objective's weakest pair, less what it pays.
 
+    Where one unknown standard deviation is shared, its bound depends on the level: the evidence is then the largest
+    level that is exceeded, found between one that is and one that is not.
+    """
+    if obs.objectives.model[m] != SHARED or scoring.kind != MIXTURE:
+        return evidence_with(scoring, obs, m, 1.0)
+    low = math.log(max(float(obs.initial[0] - 1), 1.0))
+    high = evidence_with(scoring, obs, m, noise_bound(obs, m, low))
+    if not high > low:
+        return high
+    while high - low > 1e-9 * max(high, 1.0):
+        # The evidence falls as the level rises, at less than its rate: a level and its evidence are a bracket.
+        middle = 0.5 * (low + high)
+        found = evidence_with(scoring, obs, m, noise_bound(obs, m, middle))
+        if found > middle:
+            low, high = middle, min(high, found)
+        else:
+            low, high = max(low, found), middle
+    return low
+
+
+@kernel
+def evidence_with(scoring: Scoring, obs: ObservationArrays, m: int, noise: float) -> float:
+    """Return the evidence of an objective's weakest pair with a given bound of a shared standard deviation.
+
     If initial arms were retired, two others pay nothing as long as the leader beats the retired ones, too.
     """
-    least = exact_evidence(scoring, 0.0, obs, m)
+    least = exact_evidence(scoring, 0.0, obs, m, noise)
     if len(scoring.prices.retired) > 0:
-        least = min(least, against_retired(scoring, obs, m))
-        least = max(least, exact_evidence(scoring, scoring.prices.all_pairs, obs, m))
+        least = min(least, against_retired(scoring, obs, m, noise))
+        least = max(least, exact_evidence(scoring, scoring.prices.all_pairs, obs, m, noise))
     return least

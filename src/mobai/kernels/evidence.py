@@ -1,6 +1,7 @@
-"""The evidence of pairs: what each threshold's score makes of their transport costs, and what each pair pays.
+"""The evidence of pairs: what each threshold's score makes of the rewards, and what each pair pays.
 
-No score exceeds the cost, so that most questions ("is there more evidence than this?") are settled without one.
+For known noise and for coins no score exceeds the transport cost, so that most questions ("is there more evidence than
+this?") are settled without one.
 """
 
 from __future__ import annotations
@@ -8,16 +9,18 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from mobai.kernels.betting import betting_score
 from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.costs import renew_pair, renew_row
 from mobai.kernels.dense import Integers, Vector
-from mobai.kernels.observations import NORMAL, UNIT, ObservationArrays, gap_between, position
+from mobai.kernels.normal import normal_score
+from mobai.kernels.observations import NORMAL, SHARED, UNIT, ObservationArrays, gap_between, position
+from mobai.kernels.shared import SHARE, noise_bound
 from mobai.kernels.student import Sample, student_score
-from mobai.kernels.unit import unit_score
 
 # The thresholds of mobai.theory.thresholds.
 MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
-WIDTHS = (1 / 8, 1.0, 8.0, 64.0, 512.0, 4096.0, 32768.0)
+_SHARED_PRICE = -math.log(1.0 - SHARE)
 
 
 class Prices(NamedTuple):
@@ -36,30 +39,6 @@ class Scoring(NamedTuple):
     pulls: float  # answered so far
 
 
-@kernel
-def mixture_score(z: float, leader: float, other: float, level: float) -> float:
-    """Log of the average over the widths c of ``exp(Z / (1 + c u)) / sqrt((1 + N_b/c) (1 + N_i/c))``.
-
-    When the largest term is not above the level, neither is the average: then that bound is returned.
-    """
-    u = (leader / other + other / leader) / (leader + other)
-    top = -math.inf
-    for width in WIDTHS:
-        top = max(top, mixture_line(z, leader, other, u, width))
-    if top <= level:
-        return top
-    total = 0.0
-    for width in WIDTHS:
-        total += math.exp(mixture_line(z, leader, other, u, width) - top)
-    return top + math.log(total / len(WIDTHS))
-
-
-@kernel
-def mixture_line(z: float, leader: float, other: float, u: float, width: float) -> float:
-    """Return one width's log E, a line in Z."""
-    return z / (1.0 + width * u) - 0.5 * math.log((1.0 + leader / width) * (1.0 + other / width))
-
-
 @entry
 def penalty_of(kind: int, leader: float, other: float, pulls: float, pairs: int) -> float:
     """Return what the thresholds of the form ``Z - penalty`` take off."""
@@ -72,38 +51,64 @@ def penalty_of(kind: int, leader: float, other: float, pulls: float, pairs: int)
 
 
 @kernel
-def score(
-    kind: int, z: float, leader: float, other: float, ratio: float, pulls: float, pairs: int, level: float
+def score_of(
+    scoring: Scoring, obs: ObservationArrays, m: int, i: int, noise: float, alone: bool, level: float, beyond: float
 ) -> float:
-    """Return the evidence of a pair of known noise; ``ratio`` is the other arm's sd over the leader's.
+    """Return the evidence of an arm's pair with the leader, whatever the family; its cost must be up to date.
 
-    It is never more than Z. Where it is not above the level, any number between the two may come back.
+    ``noise`` is the bound of a shared standard deviation, where there is one. A pair that stands ``alone`` is not one
+    of the start's best arm with its rivals, whose errors have that arm in common. Where the evidence is not above
+    ``level``, any number that is not may come back, and where it is above ``beyond``, any that is.
     """
-    if kind == MIXTURE:
-        # Counts in units of the pair's geometric mean variance: rescaling an objective changes nothing.
-        return mixture_score(z, leader * ratio, other / ratio, level)
-    return z - penalty_of(kind, leader, other, pulls, pairs)
+    z, b = obs.costs[m, i], obs.leaders[m]
+    n_b, n_i, model = obs.counts[m, b], obs.counts[m, i], obs.objectives.model[m]
+    if n_b == 0.0 or n_i == 0.0:
+        return z
+    if scoring.kind != MIXTURE:
+        return z - penalty_of(scoring.kind, n_b, n_i, scoring.pulls, obs.costs.size)
+    if model == NORMAL:
+        return normal_evidence(obs, m, b, i, level, beyond)
+    if model == SHARED:
+        gap = gap_between(obs, m, b, i) / noise
+        return normal_score(gap, n_b, n_i, level + _SHARED_PRICE, beyond + _SHARED_PRICE) - _SHARED_PRICE
+    if model == UNIT:
+        return unit_evidence(obs, m, b, i, level, beyond)
+    if z + 2.0 * math.log(2.0) <= level:
+        return level
+    rivals = 1.0 if alone else float(obs.initial[0] - 1)
+    gap = gap_between(obs, m, b, i)
+    return student_score(gap, Sample(n_b, obs.scatter[m, b]), Sample(n_i, obs.scatter[m, i]), rivals, level, beyond)
 
 
 @kernel
-def score_of(scoring: Scoring, obs: ObservationArrays, m: int, i: int, level: float, beyond: float) -> float:
-    """Return the evidence of an arm's pair with the leader, whatever the family; its cost must be up to date.
+def normal_evidence(obs: ObservationArrays, m: int, b: int, i: int, level: float, beyond: float) -> float:
+    """Return the evidence of a pair of known noise, in units of its geometric mean variance."""
+    sd_b, sd_i = obs.sd[m, b], obs.sd[m, i]
+    ratio, gap = sd_i / sd_b, gap_between(obs, m, b, i) / math.sqrt(sd_b) / math.sqrt(sd_i)
+    return normal_score(gap, obs.counts[m, b] * ratio, obs.counts[m, i] / ratio, level, beyond)
 
-    Where it is not above ``level``, any number that is not may come back, and where it is above ``beyond``, any that
-    is.
+
+@kernel
+def unit_evidence(obs: ObservationArrays, m: int, b: int, i: int, level: float, beyond: float) -> float:
+    """Return the evidence of a pair with rewards in a known range.
+
+    The search begins where the two would meet if they were Gaussian.
     """
-    z, best = obs.costs[m, i], obs.leaders[m]
-    n_b, n_i = obs.counts[m, best], obs.counts[m, i]
-    if n_b == 0.0 or n_i == 0.0:
-        return z
-    if scoring.kind != MIXTURE or obs.objectives.model[m] == NORMAL:
-        ratio = obs.sd[m, i] / obs.sd[m, best]
-        return score(scoring.kind, z, n_b, n_i, ratio, scoring.pulls, obs.costs.size, level)
-    if obs.objectives.model[m] == UNIT:
-        eps = obs.objectives.eps[m] / obs.objectives.width[m]
-        return unit_score(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
-    gap = gap_between(obs, m, best, i)
-    return student_score(gap, Sample(n_b, obs.scatter[m, best]), Sample(n_i, obs.scatter[m, i]), level, beyond)
+    last, width = obs.objectives.bins[m], obs.objectives.width[m]
+    if last == 1 and obs.costs[m, i] <= level:
+        return obs.costs[m, i]
+    eps = obs.objectives.eps[m] / width
+    precision_b, precision_i = precision(obs, m, b), precision(obs, m, i)
+    both = precision_b + precision_i
+    guess = (precision_b * position(obs, m, b) + precision_i * (position(obs, m, i) - eps)) / both
+    return betting_score(obs.histograms, m, b, i, last, eps, guess, 1.0 / math.sqrt(both), level, beyond)
+
+
+@kernel
+def precision(obs: ObservationArrays, m: int, i: int) -> float:
+    """Return about how precisely an arm's mean is known, in units of the range."""
+    n, width = obs.counts[m, i], obs.objectives.width[m]
+    return n * (n + 1.0) / (obs.scatter[m, i] / width / width + 0.25)
 
 
 @kernel
@@ -114,19 +119,15 @@ def price_of(surcharges: Vector, one: int, other: int, initial: float) -> float:
 
 
 @inner_kernel
-def priced_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: int, i: int, level: float) -> float:
-    """Return the evidence of a pair, less what it pays; any number that is not above the level if it is not."""
+def priced_evidence(
+    scoring: Scoring, initial: float, obs: ObservationArrays, m: int, i: int, noise: float, level: float
+) -> float:
+    """Return the evidence of a pair, less what it pays; any number on the same side of the level will do."""
     b = obs.leaders[m]
     price = price_of(scoring.prices.surcharges, b, i, initial)
-    evidence = obs.costs[m, i]
-    if evidence > level + price:
-        if obs.objectives.model[m] == NORMAL:
-            ratio, n_b, n_i = obs.sd[m, i] / obs.sd[m, b], obs.counts[m, b], obs.counts[m, i]
-            size = obs.costs.size
-            evidence = score(scoring.kind, evidence, n_b, n_i, ratio, scoring.pulls, size, level + price)
-        else:
-            evidence = score_of(scoring, obs, m, i, level + price, math.inf)
-    return evidence - price
+    if obs.objectives.model[m] == NORMAL and obs.costs[m, i] <= level + price:
+        return obs.costs[m, i] - price
+    return score_of(scoring, obs, m, i, noise, price > 0.0, level + price, level + price) - price
 
 
 @inner_kernel
@@ -135,7 +136,7 @@ def weakest_pair(
 ) -> float:
     """Return the smallest evidence of the pairs of objectives ``first`` to ``last - 1``, less what they pay.
 
-    Any number that is not above the level comes back if one pair's is not. The pair that was found then last time
+    Any number on the same side of the level may come back. The pair that was found then last time
     (``block``: objective, leader, arm; changed in place) is tried first, before stale costs are renewed.
     """
     arms = obs.means.shape[1]
@@ -143,7 +144,9 @@ def weakest_pair(
     least = math.inf
     for turn in range(last - first):
         m = first + moved_to_front(turn, objective)
-        b = obs.leaders[m]
+        b, noise = obs.leaders[m], 1.0
+        if obs.objectives.model[m] == SHARED:
+            noise = noise_bound(obs, m, level)
         if obs.stale[m] and rival != b and obs.counts[m, rival] > 0.0 and obs.counts[m, b] > 0.0:
             renew_pair(obs, m, b, rival)
         elif obs.stale[m]:
@@ -153,7 +156,7 @@ def weakest_pair(
             if step == 1 and obs.stale[m]:
                 renew_row(obs, m)
             if i != b and obs.active[i]:
-                least = min(least, priced_evidence(scoring, initial, obs, m, i, level))
+                least = min(least, priced_evidence(scoring, initial, obs, m, i, noise, level))
             if least <= level:
                 block[0], block[1], block[2] = m, b, i
                 return least
@@ -169,7 +172,7 @@ def moved_to_front(step: int, first: int) -> int:
 
 
 @kernel
-def exact_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: int) -> float:
+def exact_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: int, noise: float) -> float:
     """Return the evidence of an objective's weakest pair, less what it pays."""
     if obs.stale[m]:
         renew_row(obs, m)
@@ -177,12 +180,12 @@ def exact_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: 
     for i in range(obs.means.shape[1]):
         if i != b and obs.active[i]:
             price = price_of(scoring.prices.surcharges, b, i, initial)
-            least = min(least, score_of(scoring, obs, m, i, -math.inf, least + price) - price)
+            least = min(least, score_of(scoring, obs, m, i, noise, price > 0.0, -math.inf, least + price) - price)
     return least
 
 
 @kernel
-def against_retired(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
+def against_retired(scoring: Scoring, obs: ObservationArrays, m: int, noise: float) -> float:
     """Return how clearly the leader beats the retired initial arms; minus infinity if one is ahead of it."""
     least, b = math.inf, obs.leaders[m]
     for k in range(len(scoring.prices.retired)):
@@ -190,5 +193,5 @@ def against_retired(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
         ahead = obs.means[m, i] > obs.means[m, b] or (obs.means[m, i] == obs.means[m, b] and i < b)
         if ahead or obs.counts[m, b] == 0.0:
             return -math.inf
-        least = min(least, score_of(scoring, obs, m, i, -math.inf, least))
+        least = min(least, score_of(scoring, obs, m, i, noise, False, -math.inf, least))
     return least

@@ -6,10 +6,15 @@ import math
 from typing import NamedTuple
 
 from mobai.kernels.compiled import inner_kernel, kernel
-from mobai.kernels.dense import Integers, Matrix, Vector
+from mobai.kernels.dense import Cube, Integers, Matrix, Vector
 
-# How the rewards of an objective are modelled: known sd, unknown sd, a known range.
-NORMAL, STUDENT, UNIT = 0, 1, 2
+# How the rewards of an objective are modelled: known sd, unknown sd per arm, a known range, one unknown sd.
+NORMAL, STUDENT, UNIT, SHARED = 0, 1, 2, 3
+# What is kept of the opening of an objective with one unknown sd, by arm: rewards, their sum, their scatter; and the
+# scatter of the first two.
+COUNT, SUM, SCATTER, PAIR = 0, 1, 2, 3
+# A standard deviation nothing is known about yet: no difference is worth anything.
+UNKNOWN = 1e150
 # The error of a mean is at most about this, relative to its size and to the sum it comes from.
 ROUNDING = 1e-15
 
@@ -17,10 +22,11 @@ ROUNDING = 1e-15
 class ObjectiveArrays(NamedTuple):
     """What is known about each objective."""
 
-    model: Integers  # NORMAL, STUDENT or UNIT
+    model: Integers  # NORMAL, STUDENT, UNIT or SHARED
     offset: Vector  # what means are relative to: the lower end of the range, else the first reward; NaN before it
     width: Vector  # of their range; UNIT only
     eps: Vector  # the indifference zone
+    bins: Integers  # into how many the range is divided for the histograms; UNIT only
 
 
 class ObservationArrays(NamedTuple):
@@ -41,6 +47,10 @@ class ObservationArrays(NamedTuple):
     sums: Matrix
     means: Matrix  # relative to the offset of the objective; minus infinity without a reward
     scatter: Matrix  # squared distances from the mean, summed
+    histograms: Cube  # UNIT only, and where evidence is weighed: objective, arm, point of the range
+    early: Cube  # SHARED only: objective, arm, and COUNT, SUM, SCATTER, PAIR
+    opened: Integers  # of each objective: 1 once its opening is over; SHARED only
+    initial: Integers  # one number: how many arms there were at the start; they come first
     sd: Matrix  # known, or estimated
     spread: Matrix  # the variance of each mean, sd^2 / count
     leaders: Integers  # of each objective: the active arm with the largest mean, the first in a tie
@@ -106,11 +116,73 @@ def add_reward(obs: ObservationArrays, m: int, arm: int, reward: float) -> None:
     mean = obs.sums[m, arm] / (count + 1.0)
     obs.means[m, arm] = (obs.first[m, arm] - obs.objectives.offset[m]) + mean
     obs.scatter[m, arm] += (value - before) * (value - mean)
+    if obs.objectives.model[m] >= UNIT:
+        add_details(obs, m, arm, value)
+
+
+@kernel
+def add_details(obs: ObservationArrays, m: int, arm: int, value: float) -> None:
+    """Enter a reward that has been counted into the histogram of its arm, or into the opening; in place."""
+    if obs.objectives.model[m] == SHARED:
+        if obs.counts[m, arm] == 2.0:
+            obs.early[m, arm, PAIR] = obs.scatter[m, arm]
+    elif obs.histograms.shape[2] > 0:
+        last = obs.objectives.bins[m]
+        place = min(max(value * last / obs.objectives.width[m], 0.0), float(last))
+        j = min(int(place), last - 1)
+        # Spread over the two nearest points, so that the mean is kept.
+        obs.histograms[m, arm, j] += 1.0 - (place - j)
+        obs.histograms[m, arm, j + 1] += place - j
+
+
+@inner_kernel
+def end_openings(obs: ObservationArrays) -> None:
+    """End the openings that are complete, at the end of a moment; in place."""
+    for m in range(len(obs.opened)):
+        if obs.objectives.model[m] == SHARED and obs.opened[m] == 0:
+            end_opening(obs, m)
+
+
+@kernel
+def end_opening(obs: ObservationArrays, m: int) -> None:
+    """End the opening of an objective if every arm of the start that takes part has two rewards; in place."""
+    scatter = 0.0
+    for i in range(obs.initial[0]):
+        if obs.active[i] and obs.counts[m, i] < 2.0:
+            return
+        scatter += obs.scatter[m, i]
+    if scatter == 0.0:
+        return
+    obs.opened[m] = 1
+    for i in range(obs.counts.shape[1]):
+        if obs.counts[m, i] > 0.0:
+            obs.early[m, i, COUNT] = obs.counts[m, i]
+            obs.early[m, i, SUM] = obs.sums[m, i]
+            obs.early[m, i, SCATTER] = obs.scatter[m, i]
+    renew_shared_noise(obs, m)
+
+
+@kernel
+def renew_shared_noise(obs: ObservationArrays, m: int) -> None:
+    """Estimate the standard deviation of all arms of an objective; in place."""
+    scatter, degrees, sd = 0.0, 0.0, UNKNOWN
+    for i in range(obs.counts.shape[1]):
+        scatter += obs.scatter[m, i]
+        degrees += max(obs.counts[m, i] - 1.0, 0.0)
+    if obs.opened[m]:
+        sd = math.sqrt(scatter / degrees)
+    for i in range(obs.counts.shape[1]):
+        obs.sd[m, i] = sd
+        obs.spread[m, i] = sd * sd / max(count_of(obs, m, i), 1.0)
+    obs.stale[m] = 1
 
 
 @inner_kernel
 def renew_noise(obs: ObservationArrays, m: int, i: int) -> None:
-    """Renew an arm's standard deviation, where it is not known, and the variance of its mean; in place."""
+    """Renew an arm's standard deviation, where it is not known, and the variance of its mean; in place.
+
+    One that is shared is renewed for all arms.
+    """
     if obs.objectives.model[m] == NORMAL:
         obs.spread[m, i] = obs.sd[m, i] * obs.sd[m, i] / max(count_of(obs, m, i), 1.0)
     else:
@@ -121,6 +193,9 @@ def renew_noise(obs: ObservationArrays, m: int, i: int) -> None:
 def estimate_noise(obs: ObservationArrays, m: int, i: int) -> None:
     """Estimate an arm's standard deviation and the variance of its mean; in place."""
     count = max(count_of(obs, m, i), 1.0)
+    if obs.objectives.model[m] == SHARED:
+        renew_shared_noise(obs, m)
+        return
     if obs.objectives.model[m] == STUDENT:
         obs.sd[m, i] = math.sqrt(scatter_of(obs, m, i) / count)
     else:

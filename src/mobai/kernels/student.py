@@ -1,10 +1,12 @@
-"""Two arms with Gaussian rewards of unknown variance: the t-test's mixture martingales. Proofs: docs/guarantee.md.
+"""Two arms with Gaussian rewards of unknown variance: the t-test's martingales, one-sided. Proofs: docs/guarantee.md.
 
-An arm with n rewards, scatter v and a mean at distance d from a candidate mean has, for the width c, k = c / (n + c)::
+An arm with n rewards, scatter v and a mean that is d better than a candidate mean (worse, for the rival) has, for the
+width c, k = c / (n + c)::
 
-    log E = log_ratio(d) - 1/2 log(1 + n/c),     log_ratio(d) = n/2 log( (v + n d^2) / (v + k n d^2) )
+    log E = log_ratio(d) + 1/2 log k + log 2 T_n(t(d)),     log_ratio(d) = n/2 log( (v + n d^2) / (v + k n d^2) )
 
-Distances are measured from the rival's mean: the candidate x is at distance x from it and gap - x from the leader's.
+with T_n Student's distribution function. Distances are measured from the rival's mean: the candidate x is at distance x
+from it and gap - x from the leader's.
 """
 
 from __future__ import annotations
@@ -14,11 +16,16 @@ from typing import NamedTuple
 
 from mobai.kernels.compiled import kernel
 
-# Each width is a test of its own and pays for its share. The first settles most questions while rewards are few.
-WIDTHS = (64.0, 1.0)
+# Each width is a test of its own and pays for its share.
+WIDTHS = (64.0, 4.0, 0.125)
+WEIGHTS = (0.4, 0.3, 0.3)
+LEAST_WIDTH = 0.125
 TOLERANCE = 1e-7
 MOST_CELLS = 4096
 DEEPEST = 46
+# Of the search beyond the two means, where only monotonicity is known.
+TOLERANCE_BEYOND = 1e-2
+DEEPEST_BEYOND = 40
 
 
 class Sample(NamedTuple):
@@ -56,11 +63,11 @@ def inflection(arm: Sample, k: float) -> float:
 
 @kernel
 def student_cost(gap: float, best: Sample, rival: Sample) -> tuple[float, float]:
-    """Return a transport cost for sampling, no smaller than any width's evidence, and the leader's share of it.
+    """Return a transport cost for sampling, and the leader's share of it; no evidence is above it by 2 log 2 or more.
 
     The smallest of three candidates: either mean, and where the two meet when the variances are taken for known.
     """
-    k_b, k_i = 1.0 / (best.size + 1.0), 1.0 / (rival.size + 1.0)
+    k_b, k_i = LEAST_WIDTH / (best.size + LEAST_WIDTH), LEAST_WIDTH / (rival.size + LEAST_WIDTH)
     spread_b, spread_i = best.scatter / (best.size * best.size), rival.scatter / (rival.size * rival.size)
     middle = 0.5 * gap
     if spread_b + spread_i > 0.0:
@@ -77,59 +84,143 @@ def student_cost(gap: float, best: Sample, rival: Sample) -> tuple[float, float]
 
 
 @kernel
-def student_score(gap: float, best: Sample, rival: Sample, level: float, beyond: float) -> float:
-    """Return the evidence of the pair, in nats that may be compared with other families'.
+def log_tail(t: float, degrees: float) -> float:
+    """Return the logarithm of half the probability that Student's t is further from zero than t.
 
-    The two martingales are independent, so the logarithm of their product has the tail (1 + L) exp(-L). Where it is not
-    above ``level``, any number that is not may come back, and where it is above ``beyond``, any that is.
+    By the continued fraction of the incomplete beta function, on the side where it converges quickly.
     """
-    most, enough = -math.inf, more_than(beyond)
-    for c in WIDTHS:
-        price = 0.5 * math.log1p(best.size / c) + 0.5 * math.log1p(rival.size / c)
-        most = max(most, smallest_sum(gap, best, rival, c, level + price, enough + price) - price)
-        if most > enough:
-            break
-    return (most - math.log1p(most) if most > 0.0 else most) - math.log(len(WIDTHS))
+    a, x = 0.5 * degrees, degrees / (degrees + t * t)
+    if t == 0.0:
+        return math.log(0.5)
+    front = math.lgamma(a + 0.5) - math.lgamma(a) - math.lgamma(0.5) + a * math.log(x)
+    front += math.log(abs(t)) - 0.5 * math.log(degrees + t * t)
+    if x * (a + 2.5) < a + 1.0:
+        return math.log(0.5) + front + math.log(beta_fraction(a, 0.5, x) / a)
+    return math.log(0.5) + math.log1p(-math.exp(front) * beta_fraction(0.5, a, 1.0 - x) / 0.5)
 
 
 @kernel
-def more_than(evidence: float) -> float:
-    """Return an L such that the score of anything larger is more than this evidence.
+def beta_fraction(a: float, b: float, x: float) -> float:
+    """Return the continued fraction of the incomplete beta function, by Lentz's method."""
+    c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1.0))
+    value = d
+    for step in range(1, 10_000):
+        even = step * (b - step) * x / ((a + 2.0 * step - 1.0) * (a + 2.0 * step))
+        d, c = 1.0 / (1.0 + even * d), 1.0 + even / c
+        value *= d * c
+        odd = -(a + step) * (a + b + step) * x / ((a + 2.0 * step) * (a + 2.0 * step + 1.0))
+        d, c = 1.0 / (1.0 + odd * d), 1.0 + odd / c
+        value *= d * c
+        if abs(d * c - 1.0) < 1e-14:
+            break
+    return value
 
-    For x > 0, ``log(1 + L)`` is less than ``sqrt(x) + 1`` at ``L = x + sqrt(x) + 1``.
+
+@kernel
+def log_side(d: float, arm: Sample, k: float) -> float:
+    """Return ``log 2 T_n(t(d))``: what betting on one side only gains, or loses where d is negative."""
+    if d == 0.0:
+        return 0.0
+    n = arm.size
+    # t = d n sqrt(n / ((n + c) (v + k n d^2))), k (n + c) = c
+    t = math.copysign(n * math.sqrt((1.0 - k) / (arm.scatter / (d * d) + k * n)), d)
+    tail = log_tail(t, n)
+    return math.log(2.0) + (math.log1p(-math.exp(tail)) if d > 0.0 else tail)
+
+
+@kernel
+def log_bet(d: float, arm: Sample, k: float) -> float:
+    """Return an arm's log E but for ``1/2 log k``; d may be infinite. It rises with d."""
+    if math.isinf(d):
+        return -0.5 * arm.size * math.log(k) + log_side(math.copysign(1.0, d), Sample(arm.size, 0.0), k)
+    return log_ratio(d, arm, k) + log_side(d, arm, k)
+
+
+@kernel
+def student_score(gap: float, best: Sample, rival: Sample, rivals: float, level: float, beyond: float) -> float:
+    """Return the evidence of the pair, in nats that may be compared with other families'.
+
+    The two martingales are independent. So the best arm loses to one of its ``rivals`` when the logarithm of their
+    product exceeds log(rivals) + z, with a probability of at most (1 + z) exp(-z). Where the evidence is not above
+    ``level``, any number that is not may come back, and where it is above ``beyond``, any that is.
     """
-    x = evidence + math.log(len(WIDTHS))
-    return x + math.sqrt(x) + 1.0 if x > 0.0 else x
+    most = -math.inf
+    for w in range(len(WIDTHS)):
+        c, share = WIDTHS[w], math.log(WEIGHTS[w])
+        price = 0.5 * math.log1p(best.size / c) + 0.5 * math.log1p(rival.size / c)
+        # No evidence exceeds the logarithm of the product.
+        floor, enough = level - share + price, product_of(beyond - share, rivals) + price
+        product = smallest_sum(gap, best, rival, c, floor, enough) - price
+        most = max(most, worth(product, rivals) + share)
+        if most > beyond:
+            break
+    return most
+
+
+@kernel
+def worth(product: float, rivals: float) -> float:
+    """Return the evidence that the logarithm of a product of two independent martingales is worth."""
+    z = product - math.log(rivals)
+    return product - math.log1p(z) if z > 0.0 else product
+
+
+@kernel
+def product_of(evidence: float, rivals: float) -> float:
+    """Return a product's logarithm such that anything larger is worth more than this evidence.
+
+    For x > 0, ``log(1 + z)`` is less than ``sqrt(x) + 1`` at ``z = x + sqrt(x) + 1``.
+    """
+    x = evidence - math.log(rivals)
+    return evidence + math.sqrt(x) + 1.0 if x > 0.0 else evidence
 
 
 @kernel
 def smallest_sum(gap: float, best: Sample, rival: Sample, c: float, level: float, enough: float) -> float:
-    """Return a lower bound, within the tolerance, of the sum of both arms' log_ratio over 0 <= x <= gap, at width c.
+    """Return a lower bound of the sum of both arms' log_bet over all x, at width c; usually within the tolerance.
 
-    Branch and bound over cells on which each is convex or concave: there the tangent in the middle, or the chord,
-    is below it. As soon as some x is not above ``level``, its value is returned; cells whose bound is above ``enough``
-    are not divided.
+    As soon as some x is not above ``level``, its value is returned; where the bound is above ``enough``, it is not
+    improved.
     """
     k_b, k_i = c / (best.size + c), c / (rival.size + c)
-    # Every x is at least half the gap away from one of the two means.
-    at_least = min(log_ratio(0.5 * gap, best, k_b), log_ratio(0.5 * gap, rival, k_i))
-    if at_least > enough:
-        return at_least
-    least = min(log_ratio(gap, best, k_b), log_ratio(gap, rival, k_i))
+    least, bound = between_means(gap, best, rival, k_b, k_i, level, enough)
+    if least <= level:
+        return least
+    for side in range(2):
+        if side == 0:
+            least, bound = beyond_mean(gap, best, rival, k_b, k_i, level, enough, least, bound)
+        else:
+            least, bound = beyond_mean(gap, rival, best, k_i, k_b, level, enough, least, bound)
+        if least <= level:
+            return least
+    return min(least, bound)
+
+
+@kernel
+def between_means(
+    gap: float, best: Sample, rival: Sample, k_b: float, k_i: float, level: float, enough: float
+) -> tuple[float, float]:
+    """Return the smallest sum found over 0 <= x <= gap, and what no sum there is below.
+
+    Branch and bound over cells on which each log_ratio is convex or concave: there the tangent in the middle, or the
+    chord, is below it. The rest of log_bet is concave: its chord is below it.
+    """
     turn_i = min(inflection(rival, k_i), gap)
     turn_b = max(gap - inflection(best, k_b), 0.0)
-    bound, cells = math.inf, 0
+    least = min(log_bet(gap, best, k_b), log_bet(gap, rival, k_i))
+    bound, cells = least, 0
     for stretch in range(3):
         # Between the two turns first: there the minimum is likeliest.
         start = min(turn_i, turn_b) if stretch == 0 else 0.0 if stretch == 1 else max(turn_i, turn_b)
         end = max(turn_i, turn_b) if stretch == 0 else min(turn_i, turn_b) if stretch == 1 else gap
+        if start == end:
+            continue
         # Cell number ``place`` of the stretch cut into 2^depth; they are visited from left to right.
         depth, place = 0, 0
         while depth >= 0 and least > level:
             width = (end - start) / (1 << depth)
             low, high = start + place * width, start + (place + 1) * width
             x = 0.5 * (low + high)
-            least = min(least, log_ratio(gap - x, best, k_b) + log_ratio(x, rival, k_i))
+            least = min(least, log_bet(gap - x, best, k_b) + log_bet(x, rival, k_i))
             floor_b = line_below(gap - low, gap - high, gap - x, turn_b < x, best, k_b)
             floor_i = line_below(low, high, x, x < turn_i, rival, k_i)
             floor = min(floor_b[0] + floor_i[0], floor_b[1] + floor_i[1])
@@ -143,13 +234,56 @@ def smallest_sum(gap: float, best: Sample, rival: Sample, c: float, level: float
                 depth, place = depth - 1, place // 2
             if depth == 0:
                 depth = -1
-    return min(least, bound)
+    return least, bound
 
 
 @kernel
 def line_below(first: float, last: float, middle: float, convex: bool, arm: Sample, k: float) -> tuple[float, float]:
-    """Return a line that log_ratio is nowhere below between two distances, by its values there."""
+    """Return a line that log_bet is nowhere below between two distances, by its values there."""
+    side_first, side_last = log_side(first, arm, k), log_side(last, arm, k)
     if not convex:
-        return log_ratio(first, arm, k), log_ratio(last, arm, k)
+        return log_ratio(first, arm, k) + side_first, log_ratio(last, arm, k) + side_last
     height, rise = log_ratio(middle, arm, k), slope(middle, arm, k)
-    return height + rise * (first - middle), height + rise * (last - middle)
+    return height + rise * (first - middle) + side_first, height + rise * (last - middle) + side_last
+
+
+@kernel
+def beyond_mean(
+    gap: float,
+    far: Sample,
+    near: Sample,
+    k_far: float,
+    k_near: float,
+    level: float,
+    enough: float,
+    least: float,
+    bound: float,
+) -> tuple[float, float]:
+    """Return the smallest sum and the bound after a look at candidates beyond the mean of the arm that is near.
+
+    At distance y beyond it, the other arm's bet is at gap + y and rises, and its own is at -y and falls: on a cell the
+    sum is at least the first at its near end plus the second at its far one. Cells are even in y / (y + the near arm's
+    standard deviation).
+    """
+    unit = math.sqrt(near.scatter / near.size)
+    if unit == 0.0:
+        unit = gap
+    depth, place, cells = 0, 0, 0
+    while depth >= 0 and least > level:
+        width = 1.0 / (1 << depth)
+        low, high = place * width, (place + 1) * width
+        y_low, y_high = unit * low / (1.0 - low), unit * high / (1.0 - high) if high < 1.0 else math.inf
+        value_low, fallen = log_bet(gap + y_low, far, k_far), log_bet(-y_high, near, k_near)
+        floor = value_low + fallen
+        cells += 1
+        if floor < min(least - TOLERANCE_BEYOND, enough) and depth < DEEPEST_BEYOND and cells < MOST_CELLS:
+            least = min(least, value_low + log_bet(-y_low, near, k_near))
+            depth, place = depth + 1, 2 * place
+            continue
+        bound = min(bound, floor)
+        place += 1
+        while depth > 0 and place % 2 == 0:
+            depth, place = depth - 1, place // 2
+        if depth == 0:
+            depth = -1
+    return least, bound

@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from mobai.kernels.compiled import inner_kernel, kernel
 from mobai.kernels.costs import renew_arm
-from mobai.kernels.dense import Integers, Matrix, Vector
+from mobai.kernels.dense import Cube, Integers, Matrix, Vector
 from mobai.kernels.evidence import Prices, Scoring, weakest_pair
-from mobai.kernels.observations import ObservationArrays, add_reward
+from mobai.kernels.observations import ObservationArrays, add_reward, end_openings
 
-Cube = npt.NDArray[np.float64]
 IntCube = npt.NDArray[np.int64]
 
 
@@ -70,6 +69,7 @@ def draw(blocks: RewardBlocks, obs: ObservationArrays, arm: int) -> bool:
     for m in range(len(obs.leaders)):
         add_reward(obs, m, arm, blocks.rewards[arm, row, m])
         renew_arm(obs, m, arm)
+    end_openings(obs)
     return row + 1 < rows
 
 
@@ -114,12 +114,11 @@ def close_decided(ladder: Ladder, obs: ObservationArrays) -> None:
 def climb_on(ladder: Ladder, obs: ObservationArrays, s: int, group: int, sticky: bool, pulls: int) -> None:
     """Cross every level below the evidence of one objective, or of all at once."""
     first, last = (group, group + 1) if sticky else (0, len(obs.leaders))
-    next_level = ladder.levels[s, ladder.rungs[s, group]]
     scoring = Scoring(ladder.kinds[s], ladder.prices, float(pulls))
-    evidence = weakest_pair(scoring, 0.0, obs, ladder.blocks[s, group], first, last, next_level)
     while ladder.rungs[s, group] < ladder.levels.shape[1]:
         rung = ladder.rungs[s, group]
-        if not evidence > ladder.levels[s, rung]:
+        level = ladder.levels[s, rung]
+        if not weakest_pair(scoring, 0.0, obs, ladder.blocks[s, group], first, last, level) > level:
             break
         for m in range(first, last):
             ladder.decided[s, m, rung] = pulls

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from mobai.engine import Policy
+from mobai.engine.warm_up import warm_up
 from mobai.kernels import interpreted
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
@@ -28,7 +29,8 @@ def compile_kernels() -> None:
         return
     lower_bound(Instance(_MEANS))
     surrogate_proportions(Instance(_MEANS), [0.3, 0.3, 0.4])
-    threshold("empirical", _LEVEL, arms=2, objectives=1, pulls=1)
+    for name in ("mixture", "empirical"):
+        threshold(name, _LEVEL, arms=2, objectives=1, pulls=1, leader_pulls=1, other_pulls=1)
     for name in SAMPLING:
         _play(Policy(sampling_rule(f"{name}:delta=0.1" if name == "successive-elimination" else name)))
 
@@ -38,6 +40,7 @@ def _play(policy: Policy) -> None:
     instance = Instance(_MEANS)
     run_trajectory(TrialSpec(instance, policy.sampling, [policy.stopping], [_LEVEL], max_pulls=4))
     session = policy.start(instance.problem)
+    warm_up(policy.sampling)
     for _ in range(len(instance.arms) + 1):
         session.tell(session.ask(), [0.0, 0.0])
     session.verdict(0.1)

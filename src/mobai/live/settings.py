@@ -208,7 +208,7 @@ def _objective_of_earlier_versions(name: str) -> Objective:
             key, value = read_option(name, last)
         except InputError:
             break
-        if key in options:
+        if key in options or key == "bins":
             break
         options[key], name = value, head
     return Objective(name, **options)

@@ -1,6 +1,6 @@
 """What is known beforehand: problems, instances, objectives, families."""
 
-from mobai.problem.family import Bernoulli, Bounded, Family, Gaussian, SubGaussian, UnknownVariance
+from mobai.problem.family import Bernoulli, Bounded, Family, Gaussian, SharedVariance, SubGaussian, UnknownVariance
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
 from mobai.problem.problem import Arm, FloatArray, IntArray, Problem
@@ -16,6 +16,7 @@ __all__ = [
     "IntArray",
     "Objective",
     "Problem",
+    "SharedVariance",
     "SubGaussian",
     "UnknownVariance",
 ]

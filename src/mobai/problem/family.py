@@ -8,9 +8,9 @@ from :class:`Family` and names a model whose assumption it satisfies.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,10 @@ FloatArray = npt.NDArray[np.float64]
 
 _LARGEST = 1e100
 # normal: known standard deviation. student: Gaussian, unknown variance per arm. unit: a known range, scaled to [0, 1].
-MODELS = ("normal", "student", "unit")
+# shared: Gaussian, one unknown variance for all arms.
+MODELS = ("normal", "student", "unit", "shared")
+_MOST_BINS = 64
+LARGEST_BINS = 10_000
 
 
 def is_number(value: object) -> bool:
@@ -66,6 +69,19 @@ class Family:
         """Where rewards lie."""
         return -math.inf, math.inf
 
+    @property
+    def histogram_bins(self) -> int:
+        """Into how many bins the range is divided to weigh evidence: about 64, and whole numbers at their borders.
+
+        0 where there is no range.
+        """
+        low, high = self.range
+        if self.model != "unit":
+            return 0
+        width = high - low
+        whole = width <= _MOST_BINS and width == round(width)
+        return int(width) * (_MOST_BINS // int(width)) if whole else _MOST_BINS
+
     def accepts(self, reward: float) -> bool:
         """Whether this can be a reward."""
         low, high = self.range
@@ -100,7 +116,7 @@ class Family:
 
     def __str__(self) -> str:
         """Return the short form."""
-        values = [getattr(self, field.name) for field in fields(self)]
+        values = [getattr(self, field.name) for field in stated_fields(self)]
         stated = [repr(float(value)) for value in values if value is not None]
         return f"{self.word}={'..'.join(stated)}" if stated else self.word
 
@@ -187,6 +203,22 @@ class UnknownVariance(Family):
 
 
 @dataclass(frozen=True)
+class SharedVariance(Family):
+    """Gaussian rewards with one standard deviation for all arms, which nobody knows."""
+
+    word: ClassVar[str] = "shared-variance"
+    model: ClassVar[str] = "shared"
+    continuous: ClassVar[bool] = True
+
+    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
+        """Return the standard deviation of rewards with these means, which must be the same for all arms."""
+        noise = super().true_noise(name, means, stated)
+        if (noise != noise.flat[0]).any():
+            raise InputError(f"sd of objective {name!r} must be the same for all arms: its family is {self.word}")
+        return noise
+
+
+@dataclass(frozen=True)
 class Bernoulli(Family):
     """Rewards that are 0 or 1."""
 
@@ -198,6 +230,11 @@ class Bernoulli(Family):
     def range(self) -> tuple[float, float]:
         """Where rewards lie."""
         return 0.0, 1.0
+
+    @property
+    def histogram_bins(self) -> int:
+        """One: rewards are at its two ends."""
+        return 1
 
     def accepts(self, reward: float) -> bool:
         """Whether this can be a reward."""
@@ -211,10 +248,20 @@ class Bernoulli(Family):
 
 @dataclass(frozen=True)
 class Bounded(Family):
-    """Rewards between two known numbers, of any distribution."""
+    """Rewards between two known numbers, of any distribution.
+
+    Parameters
+    ----------
+    low, high
+        The ends of the range.
+    bins
+        Into how many bins it is divided to weigh evidence; left out, about 64. More help if rewards keep to a small
+        part of the range.
+    """
 
     low: float = 0.0
     high: float = 1.0
+    bins: int | None = None
     word: ClassVar[str] = "bounded"
     model: ClassVar[str] = "unit"
 
@@ -224,16 +271,33 @@ class Bounded(Family):
             raise InputError(
                 f"bounded: low must be a number below high, at most 1e100 in size, not {self.low!r} and {self.high!r}"
             )
+        is_integer = isinstance(self.bins, int) and not isinstance(self.bins, bool)
+        if self.bins is not None and not (is_integer and 1 <= self.bins <= LARGEST_BINS):
+            raise InputError(f"bounded: bins must be an integer from 1 to {LARGEST_BINS:,}, not {self.bins!r}")
 
     @property
     def range(self) -> tuple[float, float]:
         """Where rewards lie."""
         return float(self.low), float(self.high)
 
+    @property
+    def histogram_bins(self) -> int:
+        """What was stated, or about 64."""
+        return super().histogram_bins if self.bins is None else self.bins
+
+    def __str__(self) -> str:
+        """Return the short form; bins are an option of their own."""
+        return super().__str__() + ("" if self.bins is None else f":bins={self.bins}")
+
 
 FAMILIES: dict[str, type[Family]] = {
-    family.word: family for family in (Gaussian, SubGaussian, UnknownVariance, Bernoulli, Bounded)
+    family.word: family for family in (Gaussian, SubGaussian, UnknownVariance, SharedVariance, Bernoulli, Bounded)
 }
+
+
+def stated_fields(family: Family | type[Family]) -> list[Field[Any]]:
+    """Return the fields that the short form states after the word."""
+    return [field for field in fields(family) if field.name != "bins"]
 
 
 def parse_family(text: str) -> Family | None:
@@ -242,7 +306,7 @@ def parse_family(text: str) -> Family | None:
     Examples
     --------
     >>> parse_family("bounded=1..5"), parse_family("gaussian=20"), parse_family("clicks")
-    (Bounded(low=1.0, high=5.0), Gaussian(sd=20.0), None)
+    (Bounded(low=1.0, high=5.0, bins=None), Gaussian(sd=20.0), None)
     """
     word, equals, value = text.partition("=")
     if word not in FAMILIES:
@@ -254,7 +318,7 @@ def parse_family(text: str) -> Family | None:
         numbers = [float(part) for part in value.split("..")]
     except ValueError:
         return None
-    return family(*numbers) if len(numbers) == len(fields(family)) else None
+    return family(*numbers) if len(numbers) == len(stated_fields(family)) else None
 
 
 def short_forms() -> list[str]:
@@ -263,9 +327,11 @@ def short_forms() -> list[str]:
     Examples
     --------
     >>> short_forms()
-    ['gaussian=SD', 'subgaussian=SD', 'unknown-variance', 'bernoulli', 'bounded=LOW..HIGH']
+    ['gaussian=SD', 'subgaussian=SD', 'unknown-variance', 'shared-variance', 'bernoulli', 'bounded=LOW..HIGH']
     """
-    names = {word: "..".join(field.name.upper() for field in fields(family)) for word, family in FAMILIES.items()}
+    names = {
+        word: "..".join(field.name.upper() for field in stated_fields(family)) for word, family in FAMILIES.items()
+    }
     return [f"{word}={parameters}" if parameters else word for word, parameters in names.items()]
 
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mobai.errors import InputError, did_you_mean
-from mobai.problem.family import FAMILIES, Family, Gaussian, check_family, is_number, parse_family, short_forms
+from mobai.problem.family import (
+    FAMILIES,
+    LARGEST_BINS,
+    Bounded,
+    Family,
+    Gaussian,
+    check_family,
+    is_number,
+    parse_family,
+    short_forms,
+)
 
 Direction = Literal["max", "min"]
 
@@ -28,8 +38,8 @@ class Objective:
     direction
         ``"max"`` when more is better, ``"min"`` when less is.
     family
-        What is known about its rewards: :class:`Gaussian`, :class:`UnknownVariance`, :class:`Bernoulli`,
-        :class:`Bounded` or :class:`SubGaussian`.
+        What is known about its rewards: :class:`Gaussian`, :class:`SubGaussian`, :class:`UnknownVariance`,
+        :class:`SharedVariance`, :class:`Bernoulli` or :class:`Bounded`.
     eps
         The indifference zone: any arm within eps of the best is a right answer.
     """
@@ -63,16 +73,16 @@ class Objective:
     def parse(cls, text: str) -> Objective:
         r"""Read the short form used in files and on the command line: the name, then options after colons.
 
-        Options are a direction (``max``, ``min``), a family (``gaussian=20``, ``unknown-variance``, ``bernoulli``,
-        ``bounded=1..5``, ``subgaussian=2``) and ``eps=0.1``, in any order. A colon that belongs to the name is written
-        ``\:``.
+        Options are a direction (``max``, ``min``), a family (``gaussian=20``, ``unknown-variance``,
+        ``shared-variance``, ``bernoulli``, ``bounded=1..5``, ``subgaussian=2``), ``bins=100`` after ``bounded`` and
+        ``eps=0.1``, in any order. A colon that belongs to the name is written ``\:``.
 
         Examples
         --------
         >>> Objective.parse("latency:min:unknown-variance")
         Objective(name='latency', direction='min', family=UnknownVariance(), eps=0.0)
         >>> Objective.parse("rating:bounded=1..5:eps=0.1").family
-        Bounded(low=1.0, high=5.0)
+        Bounded(low=1.0, high=5.0, bins=None)
         """
         name, *words = _split(text)
         options: dict[str, Any] = {}
@@ -81,6 +91,8 @@ class Objective:
             if key in options:
                 raise InputError(f"objective {name!r}: its {key} is given twice, as {options[key]!s} and {value!s}")
             options[key] = value
+        if "bins" in options:
+            options["family"] = with_bins(name, options.get("family"), options.pop("bins"))
         return cls(name, **options)
 
     def __str__(self) -> str:
@@ -114,9 +126,20 @@ def read_option(name: str, text: str) -> tuple[str, Any]:
             return "eps", float(value)
         except ValueError:
             raise InputError(f"objective {name!r}: eps must be a number, not {value!r}") from None
-    guess = did_you_mean(key, ("max", "min", *FAMILIES, "eps"))
-    forms = ", ".join(("max", "min", *short_forms(), "eps=NUMBER"))
+    if equals and key == "bins":
+        if not value.isdecimal():
+            raise InputError(f"objective {name!r}: bins must be an integer from 1 to {LARGEST_BINS:,}, not {value!r}")
+        return "bins", int(value)
+    guess = did_you_mean(key, ("max", "min", *FAMILIES, "eps", "bins"))
+    forms = ", ".join(("max", "min", *short_forms(), "eps=NUMBER", "bins=INTEGER"))
     raise InputError(f"objective {name!r}: {text!r} is not an option{guess or ','} accepted are {forms}")
+
+
+def with_bins(name: str, family: object, bins: int) -> Family:
+    """Return a bounded family with a number of bins stated."""
+    if not isinstance(family, Bounded):
+        raise InputError(f"objective {name!r}: bins belongs to the family bounded=LOW..HIGH")
+    return replace(family, bins=bins)
 
 
 def _family(name: str, text: str) -> Family:

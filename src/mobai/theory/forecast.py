@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.evidence import WIDTHS
-from mobai.kernels.observations import NORMAL
+from mobai.kernels.normal import all_above
+from mobai.kernels.observations import NORMAL, UNIT
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import evidence_of, find_threshold
@@ -95,7 +95,10 @@ def _target(observations: Observations, m: int, now: FloatArray, levels: FloatAr
     rivals = arrays.active.astype(np.bool_)
     rivals[best] = False
     gaps = (arrays.means[m, best] - arrays.means[m] + arrays.objectives.eps[m])[rivals]
-    sd = np.maximum(arrays.sd[m], 1e-6 * arrays.sd[m].max() + 1e-150)
+    # In a range the evidence knows how rewards scatter; what sampling goes by does not.
+    seen = np.sqrt(arrays.scatter[m] / np.maximum(arrays.counts[m], 1))
+    noise = seen if arrays.objectives.model[m] == UNIT else arrays.sd[m]
+    sd = np.maximum(noise, 1e-6 * noise.max() + 1e-150)
     if not (gaps > 0).all():
         return np.where(arrays.active == 1, math.inf, now)
     shares = np.zeros(len(now))
@@ -106,9 +109,8 @@ def _target(observations: Observations, m: int, now: FloatArray, levels: FloatAr
     def enough(total: float) -> bool:
         counts = np.maximum(now, total * shares)
         ratio = sd[rivals] / sd[best]
-        leader, other = counts[best] * ratio, counts[rivals] / ratio
-        costs = gaps**2 / (2 * (sd[best] ** 2 / counts[best] + sd[rivals] ** 2 / counts[rivals]))
-        return bool((_mixture(costs, leader, other) > np.maximum(levels[rivals], levels[best])).all())
+        apart = gaps / np.sqrt(sd[rivals] * sd[best])
+        return all_above(apart, counts[best] * ratio, counts[rivals] / ratio, np.maximum(levels[rivals], levels[best]))
 
     high = float(now.sum())
     while not enough(high) and high < 1e15:
@@ -118,11 +120,3 @@ def _target(observations: Observations, m: int, now: FloatArray, levels: FloatAr
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return np.maximum(now, high * shares)
-
-
-def _mixture(costs: FloatArray, leader: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the evidence of the threshold mixture, up to what averaging over its widths adds to the largest term."""
-    u = (leader / other + other / leader) / (leader + other)
-    lines = [costs / (1 + c * u) - 0.5 * np.log((1 + leader / c) * (1 + other / c)) for c in WIDTHS]
-    evidence: FloatArray = np.max(lines, axis=0) - math.log(len(WIDTHS))
-    return evidence

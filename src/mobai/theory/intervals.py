@@ -1,9 +1,9 @@
 """Confidence sequences for every mean: simultaneous over arms, objectives and times, agreeing with the decisions.
 
-They come from the very event on which decisions are right. With probability at least 1 - delta, for every objective
-with best arm b and every other arm i, the product of the two arms' martingales at their *true* means stays below
-M (K - 1) / delta at all times. An arm's martingale at its true mean is therefore below that number over the smallest
-value that some other arm's martingale has, and its mean is where that holds. Derivation: docs/guarantee.md.
+An arm's bets on both sides of its true mean are a nonnegative supermartingale from 1, which by Ville's inequality never
+exceeds exp(level), but with probability exp(-level): its mean is where they do not. The intervals have a tenth of delta
+for themselves, shared out over arms and objectives, so that they and the decisions are right together with probability
+1 - delta. Derivation: docs/guarantee.md.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.evidence import WIDTHS as NORMAL_WIDTHS
-from mobai.kernels.student import WIDTHS as STUDENT_WIDTHS
+from mobai.kernels import normal, student
+from mobai.kernels.betting import mean_bounds
+from mobai.kernels.shared import noise_bound_of
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Observations
+from mobai.theory.thresholds import INTERVAL_SHARE, union_level
 
 
 class Intervals(NamedTuple):
@@ -43,20 +45,32 @@ class Intervals(NamedTuple):
         return "all intervals and all decisions" if self.fitted else "all intervals"
 
 
+class IntervalLevels(NamedTuple):
+    """How much evidence against a mean leaves it out, in nats.
+
+    ``arms`` are the levels of each arm's bets; ``noise`` is the level at which a shared standard deviation is bounded.
+    """
+
+    arms: FloatArray
+    noise: float
+
+    @classmethod
+    def alone(cls, log_inv_delta: float, arms: int, objectives: int) -> IntervalLevels:
+        """Return the levels of intervals that have all of delta; the bounds of shared deviations have a tenth of it."""
+        level = math.log(objectives * arms) + log_inv_delta - math.log1p(-INTERVAL_SHARE)
+        return cls(np.full(arms, level), union_level(log_inv_delta, arms, objectives))
+
+
 def confidence_intervals(
     problem: Problem,
     observations: Observations,
-    levels: float | FloatArray,
+    levels: IntervalLevels,
     decided: tuple[int | None, ...] | None = None,
 ) -> Intervals:
-    """Return an interval for every arm and objective; those of active arms are fitted to what was decided, if given.
-
-    ``levels`` are the nats that pairs of each arm stay below, with probability 1 - delta.
-    """
-    x = np.broadcast_to(np.asarray(levels, np.float64), problem.shape[:1])
+    """Return an interval for every arm and objective; those of active arms are fitted to what was decided, if given."""
     lower, upper = np.empty(problem.shape), np.empty(problem.shape)
     for m, objective in enumerate(problem.objectives):
-        lower[:, m], upper[:, m] = _BY_MODEL[objective.family.model](_Column.of(problem, observations, m), x)
+        lower[:, m], upper[:, m] = _BY_MODEL[objective.family.model](observations, m, levels)
     # Relative to the offsets, in which large means keep their differences.
     contradicted = _fit(lower, upper, problem.eps, decided or (), np.flatnonzero(observations.active))
     lower, upper = lower + observations.offset, upper + observations.offset
@@ -66,151 +80,76 @@ def confidence_intervals(
     return Intervals(lower + 0.0, upper + 0.0, contradicted, decided is not None)
 
 
-class _Column(NamedTuple):
-    """The statistics of one objective, by arm, relative to its offset; how wide the range of its rewards is."""
-
-    counts: FloatArray
-    means: FloatArray
-    scatter: FloatArray
-    sd: FloatArray
-    width: float
-
-    @classmethod
-    def of(cls, problem: Problem, observations: Observations, m: int) -> _Column:
-        arrays, (_, widths) = observations.arrays, problem.ranges
-        return cls(arrays.counts[m], arrays.means[m], arrays.scatter[m], problem.sd[:, m], widths[m])
-
-
 _Ends = tuple[FloatArray, FloatArray]
 
 
-def _around(column: _Column, half: FloatArray) -> _Ends:
-    """Return the ends at a distance from the means, infinite without rewards."""
-    seen = column.counts > 0
-    centre, half = np.where(seen, column.means, 0.0), np.where(seen, half, np.inf)
-    return centre - half, centre + half
+def _normal(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
+    arrays = observations.arrays
+    return _around(observations, m, arrays.sd[m] * _half_width(arrays.counts[m], levels.arms))
 
 
-def _normal_ends(column: _Column, x: FloatArray) -> _Ends:
-    return _around(column, _normal(column.counts, column.sd, x))
+def _shared(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
+    arrays = observations.arrays
+    bound: float = noise_bound_of(arrays, m, levels.noise)
+    return _around(observations, m, bound * _half_width(arrays.counts[m], levels.arms))
 
 
-def _student_ends(column: _Column, x: FloatArray) -> _Ends:
-    return _around(column, _student(column.counts, column.scatter, x))
-
-
-def _unit_ends(column: _Column, x: FloatArray) -> _Ends:
-    low, high = _unit(column.counts, column.means / column.width, x)
-    return column.width * low, column.width * high
-
-
-_BY_MODEL: dict[str, Callable[[_Column, FloatArray], _Ends]] = {
-    "normal": _normal_ends,
-    "student": _student_ends,
-    "unit": _unit_ends,
-}
-
-
-def _normal(counts: FloatArray, sd: FloatArray, x: FloatArray) -> FloatArray:
-    """Return half widths for known noise: the widest over the partners an arm may have."""
-    widest = np.zeros(len(counts))
-    for noise in np.unique(sd):
-        group = np.flatnonzero(sd == noise)
-        # Among partners of equal noise the one with the most rewards allows the most.
-        first, second = _two_most(counts, group)
-        partner = np.where(np.arange(len(counts)) == first, second, counts[first])
-        ratio = noise / sd
-        alone = partner < 0
-        q = _normal_cost(counts * ratio, np.maximum(partner, 0) / ratio, x)
-        half = sd * np.sqrt(2 * q / np.maximum(counts, 1))
-        widest = np.where(alone, widest, np.maximum(widest, half))
-    return widest
-
-
-def _two_most(counts: FloatArray, group: npt.NDArray[np.intp]) -> tuple[int, float]:
-    """Return the arm of a group with the most rewards, and how many the next one has (-1 if there is none)."""
-    order = group[np.argsort(-counts[group], kind="stable")]
-    return int(order[0]), float(counts[order[1]]) if len(order) > 1 else -1.0
-
-
-def _normal_cost(own: FloatArray, partner: FloatArray, x: FloatArray) -> FloatArray:
-    """Solve for q: the average over c of ``exp(q n/(n+c)) / sqrt((1 + n/c) (1 + n'/c))`` equals exp(x)."""
-    c = np.array(NORMAL_WIDTHS)[:, None]
-    slope = own / (own + c)
-    offset = 0.5 * (np.log1p(own / c) + np.log1p(partner / c)) + math.log(len(c))
-    with np.errstate(divide="ignore"):
-        high = ((x + offset) / slope).min(axis=0)
-    low = np.zeros_like(high)
-    high = np.where(np.isfinite(high), high, 0.0)
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        below = np.logaddexp.reduce(middle * slope - offset, axis=0) < x
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return high
-
-
-def _student(counts: FloatArray, scatter: FloatArray, x: FloatArray) -> FloatArray:
-    """Return half widths for unknown variances, in closed form for each width."""
-    n, narrowest = np.maximum(counts, 1), np.full(len(counts), np.inf)
-    most = _most_of_others(counts)
-    by_level = {one: gamma_level(one + math.log(len(STUDENT_WIDTHS))) for one in set(x.tolist())}
-    level = np.array([by_level[one] for one in x.tolist()])
-    for c in STUDENT_WIDTHS:
-        k, y = c / (n + c), level + 0.5 * np.log1p(n / c) + 0.5 * np.log1p(most / c)
+def _student(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
+    """Take the narrowest interval of the widths, each of which pays for its share; all in closed form."""
+    n, scatter = np.maximum(observations.arrays.counts[m], 1), observations.arrays.scatter[m]
+    narrowest = np.full(len(n), np.inf)
+    for c, weight in zip(student.WIDTHS, student.WEIGHTS, strict=True):
+        k, y = c / (n + c), levels.arms - math.log(weight) + 0.5 * np.log1p(n / c)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             rise = np.expm1(2 * y / n)
             square = np.where(k * (rise + 1) < 1, scatter * rise / (1 - k * (rise + 1)), np.inf)
         narrowest = np.minimum(narrowest, np.sqrt(square / n))
-    return narrowest
+    return _around(observations, m, narrowest)
 
 
-def gamma_level(x: float) -> float:
-    """Solve ``L - log(1 + L) = x``: where the tail (1 + L) exp(-L) of a Gamma(2) variable equals exp(-x)."""
-    level = x + math.log1p(x + math.sqrt(2 * x))
+def _unit(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
+    arrays = observations.arrays
+    lower, upper = np.empty((2, len(levels.arms)))
+    mean_bounds(arrays.histograms, m, int(arrays.objectives.bins[m]), levels.arms, lower, upper)
+    width = arrays.objectives.width[m]
+    return width * lower, width * upper
+
+
+_BY_MODEL: dict[str, Callable[[Observations, int, IntervalLevels], _Ends]] = {
+    "normal": _normal,
+    "shared": _shared,
+    "student": _student,
+    "unit": _unit,
+}
+
+
+def _around(observations: Observations, m: int, half: FloatArray) -> _Ends:
+    """Return the ends at a distance from the means, infinite without rewards."""
+    arrays = observations.arrays
+    seen = arrays.counts[m] > 0
+    centre, half = np.where(seen, arrays.means[m], 0.0), np.where(seen, half, np.inf)
+    return centre - half, centre + half
+
+
+def _half_width(counts: FloatArray, levels: FloatArray) -> FloatArray:
+    """Solve for the distance d, in standard deviations, at which the two-sided bets of known noise reach the level.
+
+    In ``q = d^2`` they are convex: from above, Newton's method never overshoots.
+    """
+    n, c = np.maximum(counts, 1), np.array(normal.WIDTHS)[:, None]
+    slope = n * n / (2 * (n + c))
+    offset = 0.5 * np.log1p(n / c) - np.log(normal.WEIGHTS)[:, None]
+    q: FloatArray = ((levels + offset) / slope).min(axis=0)
     for _ in range(60):
-        step = (level - math.log1p(level) - x) * (1 + level) / level
-        level -= step
-        if abs(step) <= 1e-15 * level:
+        lines = q * slope - offset
+        top = lines.max(axis=0)
+        parts = np.exp(lines - top)
+        excess = top + np.log(parts.sum(axis=0)) - levels
+        step = excess / ((parts * slope).sum(axis=0) / parts.sum(axis=0))
+        q = q - step
+        if (step <= 1e-14 * q).all():
             break
-    return level
-
-
-def _unit(counts: FloatArray, places: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ends between 0 and 1 for means at these places: where ``n kl(p, q)`` is below what is allowed."""
-    p = np.clip(np.where(counts > 0, places, 0.5), 0, 1)
-    heads, tails = counts * p, counts * (1 - p)
-    best = _xlogy(heads, p) + _xlogy(tails, 1 - p)
-    mixed = _log_gamma(heads + 0.5) + _log_gamma(tails + 0.5) - _log_gamma(counts + 1) - math.log(math.pi)
-    price = best - mixed
-    allowed = x + price + _most_of_others(price)
-    ends = []
-    for end in (0.0, 1.0):
-        inside, outside = p.copy(), np.full_like(p, end)
-        for _ in range(60):
-            middle = 0.5 * (inside + outside)
-            allows = best - _xlogy(heads, middle) - _xlogy(tails, 1 - middle) < allowed
-            inside, outside = np.where(allows, middle, inside), np.where(allows, outside, middle)
-        ends.append(outside)
-    return ends[0], ends[1]
-
-
-def _log_gamma(values: FloatArray) -> FloatArray:
-    """Return the logarithm of the gamma function; SciPy's would have to be imported, which takes longer."""
-    return np.array([math.lgamma(value) for value in values.tolist()])
-
-
-def _xlogy(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return ``x log y``, 0 for x = 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(x == 0, 0.0, x * np.log(y))
-
-
-def _most_of_others(values: FloatArray) -> FloatArray:
-    """Return the largest value among the other arms."""
-    first = int(values.argmax())
-    rest = np.full(len(values), values[first])
-    rest[first] = np.delete(values, first).max()
-    return rest
+    return np.sqrt(q)
 
 
 def _fit(

@@ -10,13 +10,25 @@ import numpy.typing as npt
 
 from mobai.kernels import costs as cost_kernels
 from mobai.kernels import engine as kernels
-from mobai.kernels.observations import NORMAL, STUDENT, UNIT, ObjectiveArrays, ObservationArrays
+from mobai.kernels.observations import (
+    COUNT,
+    NORMAL,
+    PAIR,
+    SCATTER,
+    SHARED,
+    STUDENT,
+    SUM,
+    UNIT,
+    ObjectiveArrays,
+    ObservationArrays,
+)
 from mobai.problem import FloatArray, IntArray, Problem
 
-_MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT}
+_MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT, "shared": SHARED}
 # What cannot be computed from the rest, per arm, and per arm and objective.
 _PER_ARM = ("active", "asked", "answered", "pending")
-_STATISTICS = ("counts", "first", "sums", "scatter")
+_STATISTICS = ("counts", "first", "sums", "scatter", "histograms", "early")
+_PER_OBJECTIVE = ("undecided", "opened")
 
 
 class Observations:
@@ -41,9 +53,13 @@ class Observations:
         counts, sums, means, scatter, sd, spread, costs = np.zeros((7, objectives, arms))
         means[:], sd[:] = -np.inf, problem.sd.T
         active, asked, answered, pending = np.ones(arms, np.int64), *np.zeros((3, arms), np.int64)
-        leaders, stale, undecided = np.zeros((3, objectives), np.int64)
+        leaders, stale, undecided, opened = np.zeros((4, objectives), np.int64)
         stale[:] = undecided[:] = 1
         described = describe_objectives(problem)
+        # Sampling reads no histograms.
+        points = 0 if counts_pending or not described.bins.any() else int(described.bins.max()) + 1
+        early = np.zeros((objectives, arms, 4))
+        early[:, :, COUNT] = 1.0
         first = np.where((described.model == UNIT)[:, None], described.offset[:, None], np.full((1, arms), np.nan))
         self.arrays = ObservationArrays(
             objectives=described,
@@ -56,6 +72,10 @@ class Observations:
             sums=sums,
             means=means,
             scatter=scatter,
+            histograms=np.zeros((objectives, arms, points)),
+            early=early,
+            opened=opened,
+            initial=np.full(1, arms),
             sd=sd,
             spread=spread,
             leaders=leaders,
@@ -76,6 +96,7 @@ class Observations:
         offset[np.isnan(offset)] = 0.0
         arrays.counts[:], arrays.means[:], arrays.scatter[:] = counts.T, means.T - offset[:, None], scatter.T
         arrays.first[:], arrays.sums[:] = offset[:, None], arrays.means * arrays.counts
+        _fill_in_details(arrays)
         cost_kernels.renew(arrays)
         return made
 
@@ -189,7 +210,9 @@ class Observations:
             getattr(changed.arrays, name)[kept] = getattr(self.arrays, name)[old[kept]]
         for name in _STATISTICS:
             getattr(changed.arrays, name)[:, kept] = getattr(self.arrays, name)[:, old[kept]]
-        changed.arrays.undecided[:] = self.arrays.undecided
+        for name in _PER_OBJECTIVE:
+            getattr(changed.arrays, name)[:] = getattr(self.arrays, name)
+        changed.arrays.initial[:] = min(self.arrays.initial[0], problem.shape[0])
         changed.arrays.objectives.offset[:] = self.arrays.objectives.offset
         changed.told = self.told
         changed._renew()
@@ -197,13 +220,13 @@ class Observations:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that cannot be computed from the rest."""
-        names = (*_PER_ARM, *_STATISTICS, "undecided")
+        names = (*_PER_ARM, *_STATISTICS, *_PER_OBJECTIVE, "initial")
         offset = self.arrays.objectives.offset
         return {"told": np.array(self.told), "offset": offset, **{name: getattr(self.arrays, name) for name in names}}
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Take over what :meth:`state` returned; ValueError if it cannot have."""
-        for name in (*_PER_ARM, *_STATISTICS, "undecided"):
+        for name in (*_PER_ARM, *_STATISTICS, *_PER_OBJECTIVE, "initial"):
             mine = getattr(self.arrays, name)
             if state[name].shape != mine.shape or state[name].dtype != mine.dtype:
                 raise ValueError(f"{name}: not {mine.shape} of type {mine.dtype}")
@@ -224,7 +247,35 @@ def describe_objectives(problem: Problem) -> ObjectiveArrays:
     """Return what the kernels know about the objectives."""
     models = np.array([_MODEL_NUMBERS[objective.family.model] for objective in problem.objectives], np.int64)
     low, width = problem.ranges
-    return ObjectiveArrays(models, np.where(models == UNIT, low, np.nan), width, problem.eps)
+    bins = [objective.family.histogram_bins for objective in problem.objectives]
+    return ObjectiveArrays(models, np.where(models == UNIT, low, np.nan), width, problem.eps, np.array(bins, np.int64))
+
+
+def _fill_in_details(arrays: ObservationArrays) -> None:
+    """Make up rewards with the means and scatter there are: histograms, and openings of two rewards each; in place.
+
+    In a range, rewards are at its ends with the probability that gives the scatter, else at the mean.
+    """
+    for m, model in enumerate(arrays.objectives.model.tolist()):
+        counts = arrays.counts[m]
+        variance = arrays.scatter[m] / np.maximum(counts, 1.0)
+        if model == SHARED:
+            early = np.clip(counts, 1.0, 2.0)
+            arrays.early[m, :, COUNT], arrays.early[m, :, SUM] = early, np.where(counts > 0, arrays.means[m] * early, 0)
+            arrays.early[m, :, SCATTER], arrays.early[m, :, PAIR] = (early - 1.0) * variance, variance
+            arrays.opened[m] = int((early == 2.0).all() and variance.any())
+        if model == UNIT:
+            last, width = arrays.objectives.bins[m], arrays.objectives.width[m]
+            mean = np.clip(np.where(counts > 0, arrays.means[m] / width, 0.5), 0.0, 1.0)
+            largest = mean * (1.0 - mean)
+            extreme = np.divide(variance / width**2, largest, out=np.ones_like(mean), where=largest > 0).clip(0.0, 1.0)
+            arrays.histograms[m] = 0.0
+            arrays.histograms[m, :, 0] = counts * extreme * (1.0 - mean)
+            arrays.histograms[m, :, last] += counts * extreme * mean
+            below = np.minimum((mean * last).astype(np.intp), last - 1)
+            above, rows = mean * last - below, np.arange(len(counts))
+            arrays.histograms[m, rows, below] += counts * (1.0 - extreme) * (1.0 - above)
+            arrays.histograms[m, rows, below + 1] += counts * (1.0 - extreme) * above
 
 
 def absolute_means(arrays: ObservationArrays) -> FloatArray:

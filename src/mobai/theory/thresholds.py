@@ -4,10 +4,10 @@ Every threshold here separates what the data say from what the user asks for: an
 
     score(data)  >  level(delta)
 
-``score`` turns the GLR statistic Z of a pair into evidence (in nats) after paying for the many looks at the data
-(compiled, in :mod:`mobai.kernels.evidence`), and ``level`` is the evidence that an error probability delta demands. The
-sampling rule never sees delta, so one trajectory's scores answer every delta. ``needed`` inverts the score: the Z that
-just reaches a level.
+``score`` is the evidence of a pair (in nats) after paying for the many looks at the data, compiled in
+:mod:`mobai.kernels.evidence`; ``level`` is the evidence that an error probability delta demands. The sampling rule
+never sees delta, so one trajectory's scores answer every delta. ``needed`` inverts the score for known noise: the GLR
+statistic Z of a pair that just reaches a level.
 
 What is proven, and where: docs/guarantee.md and docs/thresholds.md.
 """
@@ -24,9 +24,13 @@ from mobai.errors import InputError, did_you_mean
 from mobai.kernels import engine
 from mobai.kernels import evidence as kernels
 from mobai.kernels.evidence import Prices, Scoring
+from mobai.kernels.normal import cost_needed
 from mobai.problem import FloatArray, Problem
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.observations import Observations
+
+# Of delta, what the confidence intervals have for themselves where they are right together with the decisions.
+INTERVAL_SHARE = 0.1
 
 
 class Threshold(Protocol):
@@ -111,27 +115,17 @@ class Mixture:
     """
 
     name, kind, certified, sticky, gaussian_only = "mixture", kernels.MIXTURE, True, True, False
-    widths = np.array(kernels.WIDTHS)
 
     def level(self, log_inv_delta: float, arms: int, objectives: int) -> float:
-        """Return x = log(M (K - 1) / delta), by Ville's inequality and a union bound."""
-        return union_level(log_inv_delta, arms, objectives)
+        """Return x = log(M (K - 1) / (0.9 delta)), by Ville's inequality and a union bound.
+
+        The confidence intervals have the rest of delta.
+        """
+        return union_level(log_inv_delta, arms, objectives) - math.log1p(-INTERVAL_SHARE)
 
     def needed(self, level: float, leader: float, other: float, pulls: int, shape: tuple[int, int]) -> float:  # noqa: ARG002
-        """Invert the score by Newton's method; log E is convex in Z, so from above it never overshoots."""
-        u = (leader / other + other / leader) / (leader + other)
-        slope = 1 / (1 + self.widths * u)
-        offset = 0.5 * (np.log1p(leader / self.widths) + np.log1p(other / self.widths))
-        z = float(((level + math.log(len(slope)) + offset) / slope).min())
-        for _ in range(100):
-            lines = z * slope - offset
-            parts = np.exp(lines - lines.max())
-            excess = lines.max() + math.log(parts.mean()) - level
-            step = float(excess / (parts @ slope / parts.sum()))
-            z -= step
-            if step <= 1e-14 * z:
-                break
-        return z
+        """Invert the score by bisection."""
+        return cost_needed(float(leader), float(other), float(level))
 
 
 THRESHOLDS: dict[str, Threshold] = {t.name: t for t in (Mixture(), KaufmannKoolen(), Theory(), Empirical())}
@@ -165,7 +159,7 @@ def threshold(
     >>> import math
     >>> round(threshold("mixture", math.log(10), arms=20, objectives=10, pulls=1000,
     ...                 leader_pulls=50, other_pulls=50), 4)
-    12.6597
+    10.716
     >>> round(threshold("empirical", math.log(10), arms=20, objectives=10, pulls=1000), 2)
     4.37
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from mobai.problem import FloatArray, Problem
+from mobai.theory.intervals import IntervalLevels
 from mobai.theory.observations import Observations
 
 
@@ -46,6 +47,10 @@ class ArmsMayChange(Monitor, Protocol):
     @property
     def surcharges(self) -> FloatArray:
         """Per arm, the nats by which the level of its pairs exceeds that of two initial arms. Shape (K,)."""
+        ...
+
+    def interval_levels(self, log_inv_delta: float) -> IntervalLevels:
+        """Return the levels of the confidence intervals that are right together with the decisions."""
         ...
 
     def reopen(self, objective: int) -> None:

@@ -15,6 +15,7 @@ from mobai.problem.family import is_number
 from mobai.rules.stopping.base import Decision
 from mobai.rules.stopping.records import EvidenceRecords
 from mobai.rules.stopping.roster import KEPT_BACK, Roster
+from mobai.theory.intervals import IntervalLevels
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_log_inv_delta
 
@@ -147,6 +148,11 @@ class RosterMonitor(GLRMonitor):
     def surcharges(self) -> FloatArray:
         """What each arm pays above the initial level, in nats. Shape (K,)."""
         return self.roster.surcharges
+
+    def interval_levels(self, log_inv_delta: float) -> IntervalLevels:
+        """Return the levels of the confidence intervals that are right together with the decisions."""
+        arms = self.roster.interval_levels(log_inv_delta, self._problem.shape[1])
+        return IntervalLevels(arms, self._rule.level(self._problem, log_inv_delta))
 
     def reopen(self, objective: int) -> None:
         """Forget what was decided on an objective."""

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from mobai.kernels.evidence import Prices
 from mobai.problem import FloatArray, IntArray
+from mobai.theory.thresholds import INTERVAL_SHARE
 
 # Of delta, also where there is no reserve: so that an experiment with retired arms can be decided at some time.
 KEPT_BACK = 1e-12
@@ -51,6 +52,16 @@ class Roster:
             price = np.log(before / (self.initial - 1) * (1 - self.reserve) / self.reserve * math.pi**2 / 3)
             price += 2 * np.log(self.added)
         return np.where(self.added > 0, price, 0.0)
+
+    def interval_levels(self, log_inv_delta: float, objectives: int) -> FloatArray:
+        """Return the nats at which the bets of each arm leave a mean out of its interval. Shape (K,).
+
+        If arms can be added, they have half of the intervals' share of delta, the r-th ``6 / (pi r)^2`` of that.
+        """
+        share = math.log(INTERVAL_SHARE) - log_inv_delta - (math.log(2) if self.reserve > 0 else 0.0)
+        with np.errstate(divide="ignore"):
+            later = 2 * np.log(math.pi * self.added) - math.log(6)
+        return np.where(self.added > 0, later, math.log(self.initial)) + math.log(objectives) - share
 
     @property
     def all_pairs(self) -> float:

@@ -1,0 +1,124 @@
+"""Two arms with rewards in a known range: bets against a mean, by their histograms. Proofs: docs/guarantee.md.
+
+Rewards are scaled to between 0 and 1 and spread over the two nearest of J + 1 even points g_0 = 0, ..., g_J = 1. A bet
+that the mean is above m multiplies its stake by ``1 - u + u g / m``; the wealth is averaged over the shares u.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.convex import answer, learned, new_search, next_point, settled
+from mobai.kernels.dense import Vector
+
+Histograms = npt.NDArray[np.float64]  # objective, arm, point
+
+SHARES = tuple(0.98 * 2.0**-q for q in range(20))
+_SUM = sum(math.exp(-q / 10) for q in range(20))
+LOG_WEIGHTS = tuple(math.log(0.97 / _SUM) - q / 10 for q in range(20))
+LOG_ABSTAINED = math.log(0.03)
+# Means are tried no closer than this to the ends of the range.
+MARGIN = 1e-12
+
+
+@kernel
+def log_wealth(bins: Histograms, m: int, arm: int, last: int, mean: float, above: bool) -> tuple[float, float]:
+    """Return the log-wealth of an arm's bets that its mean is above (or below) a number, and its slope there."""
+    at = mean if above else 1.0 - mean
+    per_point = 1.0 / (last * at)
+    top, total, rise = LOG_ABSTAINED, 1.0, 0.0
+    for q in range(len(SHARES)):
+        u, value, slope = SHARES[q], LOG_WEIGHTS[q], 0.0
+        for j in range(last + 1):
+            count = bins[m, arm, j]
+            if count > 0.0:
+                # The distance of the point from the end that is bet against.
+                ratio = per_point * (j if above else last - j)
+                factor = 1.0 + u * (ratio - 1.0)
+                value += count * math.log(factor)
+                slope -= count * ratio / factor
+        slope *= u / at
+        if value > top:
+            shrink = math.exp(top - value)
+            top, total, rise = value, total * shrink + 1.0, rise * shrink + slope
+        else:
+            share = math.exp(value - top)
+            total, rise = total + share, rise + share * slope
+    return top + math.log(total), rise / total if above else -rise / total
+
+
+@kernel
+def betting_score(
+    bins: Histograms,
+    m: int,
+    b: int,
+    i: int,
+    last: int,
+    eps: float,
+    guess: float,
+    step: float,
+    level: float,
+    beyond: float,
+) -> float:
+    """Return the evidence of a pair: the smallest log-wealth of b above a mean and i below that mean plus eps.
+
+    The search begins at ``guess`` with this step. Where the evidence is not above ``level``, any number that is not may
+    come back, and where it is above ``beyond``, any that is.
+    """
+    search = new_search(0.0, 1.0 - eps, step)
+    x = min(max(guess, MARGIN), 1.0 - eps - MARGIN)
+    while True:
+        own, fall = log_wealth(bins, m, b, last, x, True)
+        other, rise = log_wealth(bins, m, i, last, x + eps, False)
+        search = learned(search, x, own + other, fall + rise, MARGIN)
+        if settled(search, level, beyond):
+            return answer(search)
+        x = next_point(search, MARGIN)
+
+
+@entry
+def mean_bounds(histograms: Histograms, m: int, last: int, levels: Vector, lower: Vector, upper: Vector) -> None:
+    """Fill in where the log-wealth of bets on both sides of each arm's mean stays below its level, between 0 and 1."""
+    for arm in range(len(levels)):
+        count, total, squares = 0.0, 0.0, 0.0
+        for j in range(last + 1):
+            point = j / last
+            count += histograms[m, arm, j]
+            total += histograms[m, arm, j] * point
+            squares += histograms[m, arm, j] * point * point
+        lower[arm], upper[arm] = 0.0, 1.0
+        if count > 0.0:
+            mean = total / count
+            spread = math.sqrt((max(squares - total * mean, 0.0) + 0.25) / (count + 1.0))
+            reach = spread * math.sqrt(2.0 * levels[arm] / count)
+            lower[arm] = crossing(histograms, m, arm, last, mean, -reach, levels[arm])
+            upper[arm] = crossing(histograms, m, arm, last, mean, reach, levels[arm])
+
+
+@kernel
+def crossing(bins: Histograms, m: int, arm: int, last: int, mean: float, reach: float, level: float) -> float:
+    """Return where the log-wealth of both sides crosses the level on one side of the mean, or the end of the range.
+
+    It is convex and below 0 at the mean: Newton's method comes from outside, so that its points are never inside.
+    """
+    end = 0.0 if reach < 0.0 else 1.0
+    edge = abs(end - MARGIN)
+    x = min(max(mean + reach, MARGIN), 1.0 - MARGIN)
+    for _ in range(100):
+        above, fall = log_wealth(bins, m, arm, last, x, True)
+        below, rise = log_wealth(bins, m, arm, last, x, False)
+        top = max(above, below)
+        one, two = 0.5 * math.exp(above - top), 0.5 * math.exp(below - top)
+        value, slope = top + math.log(one + two), (one * fall + two * rise) / (one + two)
+        if x == edge and value <= level:
+            return end
+        moved = x - (value - level) / slope if slope * reach > 0.0 else 0.5 * (x + edge)
+        moved = min(max(moved, MARGIN), 1.0 - MARGIN)
+        if value >= level and abs(moved - x) <= 1e-9 * min(x, 1.0 - x):
+            break
+        x = moved
+    return x

@@ -1,0 +1,351 @@
+"""The evidence of a pair by its definition, written out with mpmath and SciPy; and golden values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import trapezoid
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+from scipy.stats import t as student_t
+
+from mobai import Bernoulli, Bounded, Gaussian, Objective, Problem, UnknownVariance
+from mobai.kernels.compiled import entry
+from mobai.kernels.normal import WEIGHTS, WIDTHS
+from mobai.kernels.student import WEIGHTS as STUDENT_WEIGHTS
+from mobai.kernels.student import WIDTHS as STUDENT_WIDTHS
+from mobai.kernels.student import Sample, smallest_sum
+from mobai.problem import Family, FloatArray
+from mobai.theory.observations import Observations
+from mobai.theory.thresholds import THRESHOLDS, evidence_of
+
+counts = st.integers(1, 400)
+
+
+def evidence(
+    family: Family,
+    n: tuple[int, int],
+    means: tuple[float, float],
+    scatter: tuple[float, float] = (0, 0),
+    eps: float = 0,
+    sd: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    """The score and the transport cost of two arms, the first of which leads."""
+    noise = None if sd is None else np.array(sd)[:, None]
+    problem = Problem(2, [Objective("x", "max", family, eps)], noise)
+    tables = (np.array(table, float)[:, None] for table in (means, n, scatter))
+    return weighed(Observations.of_statistics(problem, *tables))
+
+
+def weighed(observations: Observations) -> tuple[float, float]:
+    assert observations.leaders[0] == 0
+    score = evidence_of(THRESHOLDS["mixture"], observations, int(observations.pulls.sum()))
+    return float(score[0]), float(observations.costs[1, 0])
+
+
+def histograms(b: FloatArray, i: FloatArray, eps: float = 0) -> float:
+    """The evidence of two arms with these histograms of rewards between 0 and 1."""
+    observations = Observations(Problem(2, [Objective("x", "max", Bounded(0, 1, len(b) - 1), eps)]))
+    points = np.arange(len(b)) / (len(b) - 1)
+    for arm, weights in enumerate((b, i)):
+        n, mean = weights.sum(), weights @ points / weights.sum()
+        observations.arrays.counts[0, arm], observations.arrays.sums[0, arm] = n, n * mean
+        observations.arrays.scatter[0, arm] = weights @ (points - mean) ** 2
+    observations.arrays.histograms[0] = b, i
+    observations._renew()
+    return weighed(observations)[0]
+
+
+def spread(rewards: FloatArray, bins: int) -> FloatArray:
+    """The histogram of rewards between 0 and 1."""
+    weights = np.zeros(bins + 1)
+    for y in rewards * bins:
+        j = min(int(y), bins - 1)
+        weights[j] += 1 - (y - j)
+        weights[j + 1] += y - j
+    return weights
+
+
+# ---- golden values, from an independent implementation with 40 digits
+
+
+@pytest.mark.parametrize(
+    ("case", "golden"),
+    [
+        ((0.5, 0, 100, 80, 1, 1, 0), 3.13446995431),
+        ((0.3, 0, 3000, 500, 1, 1, 0), 14.6549658694),
+        ((0.02, 0.01, 20000, 30000, 0.5, 0.8, 0), -1.24670153813),
+        ((5, 0, 1, 1, 1, 1, 0), 3.28924617198),
+        ((0.31, 0.3, 1000, 5, 1, 1, 0), -3.80278601813),
+    ],
+)
+def test_golden_known_noise(case: tuple[float, ...], golden: float) -> None:
+    mean_b, mean_i, n_b, n_i, sd_b, sd_i, eps = case
+    score, _ = evidence(Gaussian(), (int(n_b), int(n_i)), (mean_b, mean_i), eps=eps, sd=(sd_b, sd_i))
+    assert golden - 2e-8 <= score <= golden + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("case", "golden"),
+    [
+        ((50, 100, 30, 100), 1.32393389503),
+        ((105, 10000, 60, 9000), 0.561621312109),
+        ((480, 500, 900, 1000), 4.93670666733),
+        ((7, 8, 1, 9), 1.8476353687),
+        ((3, 1000, 0, 1000), -0.331825767607),
+        ((60, 60, 55, 60), 0.933104140909),
+    ],
+)
+def test_golden_coins(case: tuple[int, ...], golden: float) -> None:
+    s_b, n_b, s_i, n_i = case
+    score, cost = evidence(Bernoulli(), (n_b, n_i), (s_b / n_b, s_i / n_i))
+    assert golden - 2e-8 <= score <= golden + 1e-9
+    assert score <= cost
+
+
+def _cycle(n: int, a: int, p: int, q: int) -> FloatArray:
+    return np.array([((a * k) % 101) * p / (100 * q) for k in range(1, n + 1)])
+
+
+@pytest.mark.parametrize(
+    ("b", "i", "eps", "golden"),
+    [
+        ([3, 7, 22, 40, 28], [10, 20, 30, 25, 15], 0, 4.48190766538),
+        ([10, 20, 60, 110, 100], [20, 40, 80, 90, 70], 0.05, 15.7479948009),
+        ([300, 600, 2000, 4200, 2900], [400, 700, 2100, 4000, 2800], 0, 6.67882220641),
+        (spread(_cycle(40, 37, 1, 1), 64), spread(_cycle(40, 53, 7, 10), 64), 0, 1.56275214944),
+        (spread(_cycle(100, 37, 1, 20), 64), spread(_cycle(100, 53, 1, 40), 64), 0, -0.0866712038447),
+        (spread(_cycle(500, 17, 1, 1), 32), spread(_cycle(300, 29, 19, 20), 32), 0.02, 0.291803944149),
+    ],
+)
+def test_golden_histograms(b: Any, i: Any, eps: float, golden: float) -> None:
+    score = histograms(np.array(b, float), np.array(i, float), eps)
+    assert golden - 2e-8 <= score <= golden + 1e-9
+
+
+def test_rewards_are_spread_over_the_histogram() -> None:
+    rewards = np.random.default_rng(0).random(200)
+    observations = Observations(Problem(2, ["x:bounded=0..1:bins=32"]))
+    for n, reward in enumerate(rewards):
+        observations.tell(n % 2, np.array([reward]))
+    np.testing.assert_allclose(observations.arrays.histograms[0, 0], spread(rewards[::2], 32), atol=1e-12)
+    points = observations.arrays.histograms[0] @ (np.arange(33) / 32)
+    np.testing.assert_allclose(points / 100, observations.means[:, 0], rtol=1e-12)
+
+
+def test_nothing_seen_of_two_arms_is_worth_something_with_a_zone() -> None:
+    score, _ = evidence(Bernoulli(), (300, 200), (0.0, 0.0), eps=0.05)
+    assert score == pytest.approx(6.68178690, abs=1e-7)
+
+
+@entry
+def _smallest(gap: float, n_b: float, v_b: float, n_i: float, v_i: float, c: float) -> float:
+    return smallest_sum(gap, Sample(n_b, v_b), Sample(n_i, v_i), c, -np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("case", "golden", "tolerance"),
+    [
+        ((1.0, 50, 49.0, 60, 61.0, 1), 9.28340843244, 1e-6),
+        ((0.4, 300, 310.0, 250, 240.0, 64), 8.39237952327, 1e-6),
+        # Here the smallest sum lies beyond one of the means.
+        ((6.0, 6, 5.0, 8, 7.5, 1), 3.06413118569, 0.011),
+        ((0.5, 20, 25.0, 400, 390.0, 1), -2.54120264601, 0.011),
+        ((10.0, 15, 14.0, 10, 9.0, 0.125), 14.4340250311, 0.011),
+        ((1.5, 30, 29.0, 30, 29.0, 4), 11.017790833, 1e-6),
+    ],
+)
+def test_golden_unknown_variance(case: tuple[float, ...], golden: float, tolerance: float) -> None:
+    gap, n_b, v_b, n_i, v_i, c = map(float, case)
+    price = 0.5 * math.log1p(n_b / c) + 0.5 * math.log1p(n_i / c)
+    assert golden - tolerance <= _smallest(gap, n_b, v_b, n_i, v_i, c) - price <= golden + 1e-8
+
+
+# ---- by definition
+
+
+@given(counts, counts, st.floats(0, 3), st.floats(0.1, 10), st.floats(0.1, 10), st.sampled_from([0.0, 0.4]))
+def test_known_noise_by_definition(n_b: int, n_i: int, gap: float, sd_b: float, sd_i: float, eps: float) -> None:
+    unit = mpmath.sqrt(mpmath.mpf(sd_b) * sd_i)
+    apart = (mpmath.mpf(gap) + eps) / unit
+    arms = ((n_b * mpmath.mpf(sd_i) / sd_b, 1), (n_i * mpmath.mpf(sd_b) / sd_i, -1))
+
+    def wealth(mu: mpmath.mpf) -> mpmath.mpf:
+        total = mpmath.mpf(0)
+        for c, w in zip(WIDTHS, WEIGHTS, strict=True):
+            term = mpmath.mpf(w)
+            for n, sign in arms:
+                d = apart - mu if sign > 0 else mu
+                t = n * d / mpmath.sqrt(n + c)
+                term *= mpmath.exp(t**2 / 2) * mpmath.erfc(-t / mpmath.sqrt(2)) * mpmath.sqrt(c / (n + c))
+            total += term
+        return mpmath.log(total)
+
+    found = minimize_scalar(lambda mu: float(wealth(mpmath.mpf(mu))), bracket=(0.0, float(apart) + 0.1), tol=1e-12)
+    score, cost = evidence(Gaussian(), (n_b, n_i), (gap, 0.0), eps=eps, sd=(sd_b, sd_i))
+    assert found.fun - 2e-8 <= score <= found.fun + 1e-9
+    assert score <= cost + 1e-9
+
+
+def wealth_of(weights: FloatArray, means: FloatArray, above: bool) -> FloatArray:
+    """The log-wealth of bets that the mean is above or below each of these."""
+    points = np.arange(len(weights)) / (len(weights) - 1)
+    g, at = (points, means) if above else (1 - points, 1 - means)
+    shares = 0.98 * 2.0 ** -np.arange(20)
+    prior = 0.97 * np.exp(-np.arange(20) / 10) / np.exp(-np.arange(20) / 10).sum()
+    logs = np.log1p(shares[:, None, None] * (g[None, None, :] / at[None, :, None] - 1)) @ weights
+    return np.asarray(logsumexp([*(logs + np.log(prior)[:, None]), np.full(len(means), math.log(0.03))], axis=0))
+
+
+@given(st.data(), st.integers(1, 8), st.sampled_from([0.0, 0.0, 0.1]))
+def test_histograms_by_definition(data: st.DataObject, bins: int, eps: float) -> None:
+    arm = st.lists(st.integers(0, 60), min_size=bins + 1, max_size=bins + 1).filter(any)
+    points = np.arange(bins + 1) / bins
+    one, two = (np.array(data.draw(arm), float) for _ in range(2))
+    b, i = (one, two) if one @ points / one.sum() >= two @ points / two.sum() else (two, one)
+    grid = np.unique(np.concatenate([np.geomspace(1e-12, 0.5, 2000), 1 - eps - np.geomspace(1e-12, 0.5 - eps, 2000)]))
+    values = wealth_of(b, grid, True) + wealth_of(i, grid + eps, False)
+    least = float(values.min())
+    score = histograms(b, i, eps)
+    assert least - 0.02 * max(1, abs(least)) <= score <= least + 1e-7
+
+
+def student_arm(d: FloatArray, n: int, v: float, c: float) -> FloatArray:
+    """One-sided log E of one arm: docs/guarantee.md, as printed there."""
+    k = c / (n + c)
+    s, shrunk = v + n * d**2, v + k * n * d**2
+    t = d * n * np.sqrt(n / ((n + c) * shrunk))
+    side = np.asarray(student_t.logcdf(t, n))
+    for j in np.flatnonzero(np.isinf(side)):  # SciPy's is rounded to zero first
+        side.flat[j] = mpmath.log(mpmath.betainc(n / 2, 0.5, 0, n / (n + t.flat[j] ** 2), regularized=True) / 2)
+    return np.asarray(math.log(2) + 0.5 * math.log(k) + n / 2 * np.log(s / shrunk) + side)
+
+
+@given(
+    st.integers(2, 300),
+    st.integers(2, 300),
+    st.floats(0.01, 20),
+    st.floats(1e-3, 1e3),
+    st.floats(1e-3, 1e3),
+    st.sampled_from([0.0, 0.3]),
+)
+def test_unknown_variance_by_definition(n_b: int, n_i: int, gap: float, v_b: float, v_i: float, eps: float) -> None:
+    v_b, v_i = v_b * n_b, v_i * n_i
+    apart = gap + eps
+    # Fine near both means, where the wells are, even in between, and far beyond both.
+    near = np.geomspace(1e-7, 1, 1500) * apart
+    far = np.geomspace(1e-4, 1e6, 200) * math.sqrt(max(v_b / n_b, v_i / n_i))
+    grid = np.unique(np.concatenate([[0], near, apart - near, np.linspace(0, apart, 1501), -far, apart + far]))
+    expected = -math.inf
+    for c, w in zip(STUDENT_WIDTHS, STUDENT_WEIGHTS, strict=True):
+        y = float((student_arm(apart - grid, n_b, v_b, c) + student_arm(grid, n_i, v_i, c)).min())
+        expected = max(expected, (y - math.log1p(y) if y > 0 else y) + math.log(w))
+    score, cost = evidence(UnknownVariance(), (n_b, n_i), (gap, 0.0), (v_b, v_i), eps)
+    assert expected - 0.02 - 1e-3 * abs(expected) <= score <= expected + 1e-6
+    assert score <= cost + 2 * math.log(2)
+
+
+def test_unknown_variance_is_a_bayes_factor() -> None:
+    """One arm's martingale is the ratio of two integrals over the noise: with a mean above, and at the candidate."""
+    rewards, mu, c = [0.3, 1.9, 1.1], 0.2, 1.0
+
+    def likelihood(shift: FloatArray, s: FloatArray) -> FloatArray:
+        squares = sum((x - mu - shift * s) ** 2 for x in rewards)
+        return np.asarray(np.exp(-squares / (2 * s * s)) / s ** (len(rewards) + 1))
+
+    prior = 2 * math.sqrt(c / (2 * math.pi))
+    shifts, scales = np.linspace(0, 9, 721), np.exp(np.linspace(math.log(0.02), math.log(100), 1501))
+    grid = prior * np.exp(-c * shifts[:, None] ** 2 / 2) * likelihood(shifts[:, None], scales[None, :])
+    shifted = trapezoid(trapezoid(grid, scales, axis=1), shifts)
+    plain = trapezoid(likelihood(np.zeros(1), scales), scales)
+    mean = sum(rewards) / 3
+    scatter = sum((x - mean) ** 2 for x in rewards)
+    found = float(student_arm(np.array(mean - mu), 3, scatter, c))
+    assert found == pytest.approx(math.log(shifted / plain), abs=1e-3)
+
+
+def test_the_best_arm_is_shared() -> None:
+    """With more rivals, less is paid than for as many independent pairs."""
+
+    def score(arms: int) -> float:
+        means, n = np.zeros((arms, 1)), np.full((arms, 1), 40)
+        means[0] = 1.0
+        observations = Observations.of_statistics(
+            Problem(arms, ["x:unknown-variance"]), means, n, 40.0 * np.ones_like(means)
+        )
+        return float(evidence_of(THRESHOLDS["mixture"], observations, 1)[0])
+
+    assert score(2) < score(3) < score(10)
+
+
+# ---- corners
+
+
+def test_constant_rewards() -> None:
+    """Rewards without any scatter are no proof after two of them, and some after many."""
+    few, _ = evidence(UnknownVariance(), (2, 2), (1.0, 0.0))
+    many, _ = evidence(UnknownVariance(), (30, 30), (1.0, 0.0))
+    assert few < 1 < 20 < many < math.inf
+    one, _ = evidence(UnknownVariance(), (1, 1), (1.0, 0.0))
+    assert one <= 0
+
+
+def test_a_probability_rounded_to_one_is_no_proof() -> None:
+    """The pooled mean of 1 and the number before it is rounded to 1, and the rival has been below it."""
+    below = math.nextafter(1.0, 0.0)
+    for eps in (0.0, 0.05, 1 / 3):
+        score, cost = evidence(Bounded(0, 1), (3, 2), (1.0, below), eps=eps)
+        assert math.isfinite(cost)
+        assert score < 1
+
+
+def test_rounding_is_no_difference() -> None:
+    """Equal rewards whose means differ by rounding, and two numbers next to each other."""
+    for family in ("unknown-variance", "shared-variance"):
+        for second in (0.1, math.nextafter(0.1, 1.0)):
+            observations = Observations(Problem(2, [f"x:{family}"]))
+            for n in range(300):
+                observations.tell(n % 3 // 2, np.array([0.1 if n % 3 < 2 else second]))
+            assert evidence_of(THRESHOLDS["mixture"], observations, 300).min() <= 0
+
+
+@pytest.mark.parametrize("family", [Gaussian(1.0), UnknownVariance(), Bernoulli(), Bounded(-3, 9)])
+def test_extreme_counts_give_numbers(family: Family) -> None:
+    low, high = family.range if family.range[1] < math.inf else (0.0, 1.0)
+    for n in ((1, 1), (1, 10**7), (10**7, 1), (10**7, 10**7)):
+        for top, bottom in ((high, low), (high, high), (low, low)):
+            score, cost = evidence(family, n, (top, bottom), (n[0] * 1e-3, n[1] * 1e3), eps=0.1)
+            assert math.isfinite(score)
+            assert math.isfinite(cost)
+
+
+@pytest.mark.parametrize("family", [Gaussian(1.0), UnknownVariance(), Bounded(-20.0, 20.0)])
+@pytest.mark.parametrize("name", ["mixture", "empirical"])
+def test_directions_are_mirror_images(family: Family, name: str) -> None:
+    found = []
+    for direction in ("max", "min"):
+        problem = Problem(3, [Objective("x", direction, family, 0.1)])
+        observations = Observations(problem)
+        for step, reward in enumerate(np.random.default_rng(1).normal(0, 2, 60)):
+            told = problem.check_rewards([reward if direction == "max" else -reward])
+            observations.tell(step % 3, problem.orient(told))
+        found.append(evidence_of(THRESHOLDS[name], observations, 60))
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40))
+def test_scatter_is_the_sum_of_squares(rewards: list[float]) -> None:
+    observations = Observations(Problem(2, 2, 1.0))
+    for reward in rewards:
+        observations.tell(1, np.array([reward, math.nan]))
+    assert observations.pulls.tolist() == [[0, 0], [len(rewards), 0]]
+    assert observations.scatter[1, 0] == pytest.approx(
+        float(np.sum((np.array(rewards) - np.mean(rewards)) ** 2)), abs=1e-6
+    )
+    assert observations.scatter[1, 1] == observations.sums[1, 1] == 0
