@@ -62,6 +62,8 @@ def _compile_part(function: Callable[P, R], **options: Any) -> Callable[P, R]:
         return function
     from mobai.kernels.draft import draft_options
 
+    # Said to all: what is left unsaid is inherited from the caller that is being compiled.
+    options = {"forceinline": False, **options}
     return _compile(function, no_cpython_wrapper=True, **draft_options(), **options)
 
 

@@ -62,16 +62,20 @@ def inflection(arm: Sample, k: float) -> float:
 
 
 @kernel
+def meeting_point(gap: float, best: Sample, rival: Sample) -> float:
+    """Return where the two arms meet when the variances are taken for known."""
+    spread_b, spread_i = best.scatter / (best.size * best.size), rival.scatter / (rival.size * rival.size)
+    return gap * spread_i / (spread_b + spread_i) if spread_b + spread_i > 0.0 else 0.5 * gap
+
+
+@kernel
 def student_cost(gap: float, best: Sample, rival: Sample) -> tuple[float, float]:
     """Return a transport cost for sampling, and the leader's share of it; no evidence is above it by 2 log 2 or more.
 
-    The smallest of three candidates: either mean, and where the two meet when the variances are taken for known.
+    The smallest of three candidates: either mean, and where the two meet.
     """
     k_b, k_i = LEAST_WIDTH / (best.size + LEAST_WIDTH), LEAST_WIDTH / (rival.size + LEAST_WIDTH)
-    spread_b, spread_i = best.scatter / (best.size * best.size), rival.scatter / (rival.size * rival.size)
-    middle = 0.5 * gap
-    if spread_b + spread_i > 0.0:
-        middle = gap * spread_i / (spread_b + spread_i)
+    middle = meeting_point(gap, best, rival)
     least, share = log_ratio(gap, best, k_b), 1.0
     other = log_ratio(gap, rival, k_i)
     if other < least:
@@ -144,12 +148,17 @@ def student_score(gap: float, best: Sample, rival: Sample, rivals: float, level:
     product exceeds log(rivals) + z, with a probability of at most (1 + z) exp(-z). Where the evidence is not above
     ``level``, any number that is not may come back, and where it is above ``beyond``, any that is.
     """
-    most = -math.inf
+    most, middle = -math.inf, meeting_point(gap, best, rival)
     for w in range(len(WIDTHS)):
         c, share = WIDTHS[w], math.log(WEIGHTS[w])
         price = 0.5 * math.log1p(best.size / c) + 0.5 * math.log1p(rival.size / c)
-        # No evidence exceeds the logarithm of the product.
-        floor, enough = level - share + price, product_of(beyond - share, rivals) + price
+        floor, enough = at_least(level - share, rivals) + price, product_of(beyond - share, rivals) + price
+        # Betting on one side gains log 2 at most.
+        k_b, k_i = c / (best.size + c), c / (rival.size + c)
+        most_there = log_ratio(gap - middle, best, k_b) + log_ratio(middle, rival, k_i) + 2.0 * math.log(2.0)
+        if most_there <= floor:
+            most = max(most, min(worth(most_there - price, rivals) + share, level))
+            continue
         product = smallest_sum(gap, best, rival, c, floor, enough) - price
         most = max(most, worth(product, rivals) + share)
         if most > beyond:
@@ -162,6 +171,13 @@ def worth(product: float, rivals: float) -> float:
     """Return the evidence that the logarithm of a product of two independent martingales is worth."""
     z = product - math.log(rivals)
     return product - math.log1p(z) if z > 0.0 else product
+
+
+@kernel
+def at_least(evidence: float, rivals: float) -> float:
+    """Return a product's logarithm that is worth no more than this evidence."""
+    x = evidence - math.log(rivals)
+    return evidence + math.log1p(x) if x > 0.0 else evidence
 
 
 @kernel
@@ -182,6 +198,10 @@ def smallest_sum(gap: float, best: Sample, rival: Sample, c: float, level: float
     improved.
     """
     k_b, k_i = c / (best.size + c), c / (rival.size + c)
+    middle = meeting_point(gap, best, rival)
+    first = log_bet(gap - middle, best, k_b) + log_bet(middle, rival, k_i)
+    if first <= level:
+        return first
     least, bound = between_means(gap, best, rival, k_b, k_i, level, enough)
     if least <= level:
         return least
