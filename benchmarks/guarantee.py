@@ -1,12 +1,27 @@
-"""What certainty costs in pulls: a proven threshold, unknown variances. What keeping decisions and focusing saves."""
+"""What certainty costs in pulls: a proven threshold, unknown variances. What keeping decisions and focusing saves.
+
+And what the evidence costs against that of an earlier revision, on the same noise: ``--against`` names it in git (the
+last with two-sided evidence unless given). Its source is taken from there and run by the same script.
+"""
 
 from __future__ import annotations
 
+import argparse
+import io
+import json
 import math
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.rewards import pulls_of
 from mobai import GLR, Instance, Objective, Policy, UnknownVariance, simulate
 from mobai.lab.instances import ads, snw, synthetic
 from mobai.rules.catalogue import sampling_rule
@@ -60,8 +75,50 @@ def savings() -> None:
             print(f"  {name:18} {rule:8}: " + " | ".join(cells), flush=True)
 
 
+# What is compared: this version's instance, and the earlier version's.
+COMPARED = [
+    *((name, name) for name in ("gaussian", "synthetic 0", "synthetic 1", "synthetic 2", "snw")),
+    *((name, name) for name in ("coins near 0.5", "coins near 0.05", "ratings 1..5", "scores in [0, 1]", "revenue")),
+    *((f"{name} as unknown-variance",) * 2 for name in ("snw", "synthetic 0", "synthetic 1", "synthetic 2")),
+    ("scores in [0, 1] as unknown-variance",) * 2,
+    ("snw as shared-variance", "snw as unknown-variance"),
+    ("synthetic 0 as shared-variance", "synthetic 0 as unknown-variance"),
+]
+DELTA = 0.05
+# The last revision whose evidence was two-sided.
+BEFORE = "801ccad"
+
+
+def earlier(revision: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return what an earlier revision takes, with its own source and this script."""
+    with tempfile.TemporaryDirectory() as directory:
+        archive = subprocess.run(["git", "archive", revision, "src"], check=True, capture_output=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            tar.extractall(directory, filter="data")
+        script = Path(__file__).with_name("rewards.py")
+        environment = os.environ | {"PYTHONPATH": f"{directory}/src", "NUMBA_CACHE_DIR": f"{directory}/cache"}
+        command = [sys.executable, str(script), str(TRIALS), str(DELTA), *names]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return {row["name"]: row for row in rows}
+
+
+def evidence(revision: str) -> None:
+    """Print the pulls of this version beside those of an earlier one."""
+    print(f"mean pulls of top-two with focus, delta = {DELTA}, {TRIALS} trials: {revision} | now | ratio")
+    before = earlier(revision, sorted({old for _, old in COMPARED}))
+    for name, old_name in COMPARED:
+        old, new = before[old_name], pulls_of(name, DELTA, TRIALS)
+        was, now = (f"{row['mean']:,.0f} +- {row['interval'][1] - row['mean']:,.0f}" for row in (old, new))
+        wrong = f"  errors {old['error']:.2f}, {new['error']:.2f}" if old["error"] or new["error"] else ""
+        print(f"  {name:38} {was:>18} | {now:>18} | {new['mean'] / old['mean']:.3f}{wrong}", flush=True)
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print all three tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", default=BEFORE, help="a revision in git (default: %(default)s)")
+    evidence(parser.parse_args().against)
     costs()
     savings()
 

@@ -1,7 +1,7 @@
 """The rewards people have: instances of every family, and how many pulls top-two takes to decide them.
 
 Nothing here depends on how evidence is weighed, so that ``python -m benchmarks.rewards`` runs on earlier versions, too:
-it prints a line of JSON per instance. The noise is a function of seed, instance, arm and pull, the same in all versions.
+it prints a line of JSON per instance. The noise is a function of seed, instance, arm and pull, in all versions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Scores(Family):
 
     word: ClassVar[str] = "scores"
     model: ClassVar[str] = "unit"
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[assignment]
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
         size = mean * (1 - mean) / sd**2 - 1
@@ -43,7 +43,7 @@ class Ratings(Family):
 
     word: ClassVar[str] = "ratings"
     model: ClassVar[str] = "unit"
-    range: ClassVar[tuple[float, float]] = (1.0, 5.0)  # type: ignore[assignment]
+    range: ClassVar[tuple[float, float]] = (1.0, 5.0)
 
     def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:  # noqa: ARG002
         stars, low, high = np.arange(1.0, 6.0), -20.0, 20.0
@@ -52,7 +52,7 @@ class Ratings(Family):
             shares = np.array([0.05, 0.1, 0.25, 0.35, 0.25]) * np.exp(tilt * (stars - 3))
             shares /= shares.sum()
             low, high = (tilt, high) if shares @ stars < mean else (low, tilt)
-        return stars[np.minimum(np.searchsorted(np.cumsum(shares), ndtr(noise)), 4)]
+        return np.asarray(stars[np.minimum(np.searchsorted(np.cumsum(shares), ndtr(noise)), 4)])
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Revenue(Family):
 
     word: ClassVar[str] = "revenue"
     model: ClassVar[str] = "unit"
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # type: ignore[assignment]
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:  # noqa: ARG002
         buyer = (ndtr(noise) - 0.95) / 0.05
@@ -73,7 +73,18 @@ class Revenue(Family):
 FAMILIES.update({family.word: family for family in (Scores, Ratings, Revenue)})
 
 
-def five_arms(best: float, unit: float, family: str, sd: float | None = None) -> Instance:
+# The best mean, the unit of what separates the others, the family, and the sd where it does not follow.
+FIVE_ARMS: dict[str, tuple[float, float, str, float | None]] = {
+    "gaussian": (0.0, 1.0, "gaussian", 1.0),
+    "coins near 0.5": (0.5, 0.2, "bernoulli", None),
+    "coins near 0.05": (0.06, 0.045, "bernoulli", None),
+    "ratings 1..5": (4.0, 0.6, "ratings", 1.1),
+    "scores in [0, 1]": (0.6, 0.1, "scores", 0.13),
+    "revenue": (0.01, 0.01, "revenue", 0.02),
+}
+
+
+def five_arms(best: float, unit: float, family: str, sd: float | None) -> Instance:
     """Return five arms and two objectives of one family."""
     objectives = [Objective("one", "max", FAMILIES[family]()), Objective("two", "max", FAMILIES[family]())]
     return Instance(best + unit * BEHIND, sd, objectives=objectives)
@@ -88,16 +99,13 @@ def with_family(instance: Instance, family: str) -> Instance:
 def instance_of(name: str) -> Instance:
     """Return an instance by its name; ``NAME as FAMILY`` states another family for the same rewards."""
     name, _, family = name.partition(" as ")
-    world = {
-        "gaussian": lambda: five_arms(0.0, 1.0, "gaussian"),
-        "coins near 0.5": lambda: five_arms(0.5, 0.2, "bernoulli"),
-        "coins near 0.05": lambda: five_arms(0.06, 0.045, "bernoulli"),
-        "ratings 1..5": lambda: five_arms(4.0, 0.6, "ratings", 1.1),
-        "scores in [0, 1]": lambda: five_arms(0.6, 0.1, "scores", 0.13),
-        "revenue": lambda: five_arms(0.01, 0.01, "revenue", 0.02),
-        "snw": lambda: snw(negate_area=False),
-        **{f"synthetic {seed}": lambda seed=seed: synthetic(seed) for seed in range(3)},
-    }[name]()
+    kind, _, seed = name.partition(" ")
+    if kind == "synthetic":
+        world = synthetic(int(seed))
+    elif kind == "snw":
+        world = snw(negate_area=False)
+    else:
+        world = five_arms(*FIVE_ARMS[name])
     return with_family(world, family) if family else world
 
 

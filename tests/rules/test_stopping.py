@@ -61,7 +61,7 @@ def test_evidence_of_a_session_by_its_definition() -> None:
         evidence = []
         for i in set(range(3)) - {b}:
             s_b, s_i, n_b, n_i = problem.sd[b, m], problem.sd[i, m], len(rewards[b]), len(rewards[i])
-            gap = (means[b] - means[i]) / math.sqrt(s_b * s_i)
+            gap = float(means[b] - means[i]) / math.sqrt(s_b * s_i)
             n_b, n_i = n_b * s_i / s_b, n_i * s_b / s_i
 
             def wealth(mu: float, gap: float = gap, n_b: float = n_b, n_i: float = n_i) -> float:

@@ -13,6 +13,7 @@ from tests.theory.test_evidence import wealth_of
 from mobai import GLR, Instance, Policy, Problem
 from mobai.lab.environment import Environment
 from mobai.problem import FloatArray
+from mobai.rules.stopping import ArmsMayChange
 from mobai.rules.stopping.roster import Roster
 from mobai.theory.intervals import IntervalLevels, confidence_intervals
 from mobai.theory.observations import Observations
@@ -38,10 +39,10 @@ def test_golden_known_noise(n: int, level: float, golden: float) -> None:
 def test_histograms_by_definition(direction: str) -> None:
     problem = Problem(3, [f"x:{direction}:bounded=1..5"])
     observations, level = Observations(problem), math.log(60)
-    rewards = [[1, 2, 2, 3, 5] * 8, [3.0] * 30, [1.0] * 12]
+    rewards = [[1.0, 2.0, 2.0, 3.0, 5.0] * 8, [3.0] * 30, [1.0] * 12]
     for arm, told in enumerate(rewards):
         for reward in told:
-            observations.tell(arm, problem.orient(np.array([float(reward)])))
+            observations.tell(arm, problem.orient(np.array([reward])))
     found = confidence_intervals(problem, observations, levels(problem, level))
     for arm, told in enumerate(rewards):
         weights = np.bincount(np.array(told, int) - 1, minlength=5).astype(float)
@@ -80,6 +81,7 @@ def test_shares_of_delta() -> None:
     problem, delta = Problem(4, 3, 1.0), 0.05
     for rule, most in ((GLR(), 1.0), (GLR(reserve=0.1), 1.0)):
         monitor = rule.start(problem)
+        assert isinstance(monitor, ArmsMayChange)
         given = 3 * 3 * math.exp(-rule.level(problem, -math.log(delta))) / (1 - rule.reserve)
         given += 3 * float(np.exp(-monitor.interval_levels(-math.log(delta)).arms).sum())
         if rule.reserve:

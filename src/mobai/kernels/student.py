@@ -1,12 +1,13 @@
-"""Two arms with Gaussian rewards of unknown variance: the t-test's martingales, one-sided. Proofs: docs/guarantee.md.
+"""Two arms with Gaussian rewards of unknown variance: the t-test's martingales, tilted. Proofs: docs/guarantee.md.
 
 An arm with n rewards, scatter v and a mean that is d better than a candidate mean (worse, for the rival) has, for the
 width c, k = c / (n + c)::
 
-    log E = log_ratio(d) + 1/2 log k + log 2 T_n(t(d)),     log_ratio(d) = n/2 log( (v + n d^2) / (v + k n d^2) )
+    log E = 1/2 log k + log_bet(d),     log_bet(d) = log_ratio(d) + log 2 (1 - p + (2p - 1) T_n(t(d)))
+    log_ratio(d) = n/2 log( (v + n d^2) / (v + k n d^2) ) = n/2 log(1 + t(d)^2 / n)
 
-with T_n Student's distribution function. Distances are measured from the rival's mean: the candidate x is at distance x
-from it and gap - x from the leader's.
+with T_n Student's distribution function and p the share that is bet on one side. Distances are measured from the
+rival's mean: the candidate x is at distance x from it and gap - x from the leader's.
 """
 
 from __future__ import annotations
@@ -23,9 +24,13 @@ LEAST_WIDTH = 0.125
 TOLERANCE = 1e-7
 MOST_CELLS = 4096
 DEEPEST = 46
-# Of the search beyond the two means, where only monotonicity is known.
-TOLERANCE_BEYOND = 1e-2
-DEEPEST_BEYOND = 40
+# How much is bet on the leader's being better and on the rival's being worse; the rest on the contrary.
+SIDE = 0.95
+# What no arm's log_bet is below, however far its mean is on the wrong side, with 1, 2, ... rewards; the last with more.
+DIPS = (
+    *(-0.2525, -0.3320, -0.3685, -0.3895, -0.4025, -0.4120, -0.4190, -0.4240),
+    *(-0.4280, -0.4315, -0.4345, -0.4365, -0.4385, -0.4400, -0.4415, -0.4925),
+)
 
 
 class Sample(NamedTuple):
@@ -122,21 +127,17 @@ def beta_fraction(a: float, b: float, x: float) -> float:
 
 @kernel
 def log_side(d: float, arm: Sample, k: float) -> float:
-    """Return ``log 2 T_n(t(d))``: what betting on one side only gains, or loses where d is negative."""
+    """Return ``log 2 (1 - p + (2p - 1) T_n(t(d)))``, d >= 0: what betting more on one side than on the other gains."""
     if d == 0.0:
         return 0.0
     n = arm.size
-    # t = d n sqrt(n / ((n + c) (v + k n d^2))), k (n + c) = c
-    t = math.copysign(n * math.sqrt((1.0 - k) / (arm.scatter / (d * d) + k * n)), d)
-    tail = log_tail(t, n)
-    return math.log(2.0) + (math.log1p(-math.exp(tail)) if d > 0.0 else tail)
+    t = n * math.sqrt((1.0 - k) / (arm.scatter / (d * d) + k * n))
+    return math.log(2.0 * (SIDE - (2.0 * SIDE - 1.0) * math.exp(log_tail(t, n))))
 
 
 @kernel
 def log_bet(d: float, arm: Sample, k: float) -> float:
-    """Return an arm's log E but for ``1/2 log k``; d may be infinite. It rises with d."""
-    if math.isinf(d):
-        return -0.5 * arm.size * math.log(k) + log_side(math.copysign(1.0, d), Sample(arm.size, 0.0), k)
+    """Return an arm's log E but for ``1/2 log k``, d >= 0. It rises with d."""
     return log_ratio(d, arm, k) + log_side(d, arm, k)
 
 
@@ -192,34 +193,29 @@ def product_of(evidence: float, rivals: float) -> float:
 
 @kernel
 def smallest_sum(gap: float, best: Sample, rival: Sample, c: float, level: float, enough: float) -> float:
-    """Return a lower bound of the sum of both arms' log_bet over all x, at width c; usually within the tolerance.
+    """Return a lower bound of the sum of both arms' log_bet over all candidates, at width c.
 
-    As soon as some x is not above ``level``, its value is returned; where the bound is above ``enough``, it is not
-    improved.
+    Beyond a mean the other arm's is at least what it is there, and the arm's own no lower than it ever is. As soon as
+    some candidate is not above ``level``, its value is returned; where the bound is above ``enough``, it is left there.
     """
     k_b, k_i = c / (best.size + c), c / (rival.size + c)
     middle = meeting_point(gap, best, rival)
-    first = log_bet(gap - middle, best, k_b) + log_bet(middle, rival, k_i)
-    if first <= level:
-        return first
-    least, bound = between_means(gap, best, rival, k_b, k_i, level, enough)
-    if least <= level:
-        return least
-    for side in range(2):
-        if side == 0:
-            least, bound = beyond_mean(gap, best, rival, k_b, k_i, level, enough, least, bound)
-        else:
-            least, bound = beyond_mean(gap, rival, best, k_i, k_b, level, enough, least, bound)
-        if least <= level:
-            return least
-    return min(least, bound)
+    beyond = min(log_bet(gap, best, k_b) + dip(rival.size), log_bet(gap, rival, k_i) + dip(best.size))
+    first = min(log_bet(gap - middle, best, k_b) + log_bet(middle, rival, k_i), beyond)
+    return first if first <= level else min(between_means(gap, best, rival, k_b, k_i, level, enough), beyond)
+
+
+@kernel
+def dip(size: float) -> float:
+    """Return what no log_bet of so many rewards is below."""
+    return DIPS[min(int(size), len(DIPS)) - 1]
 
 
 @kernel
 def between_means(
     gap: float, best: Sample, rival: Sample, k_b: float, k_i: float, level: float, enough: float
-) -> tuple[float, float]:
-    """Return the smallest sum found over 0 <= x <= gap, and what no sum there is below.
+) -> float:
+    """Return a lower bound, within the tolerance, of the sum over 0 <= x <= gap; or any that is not above the level.
 
     Branch and bound over cells on which each log_ratio is convex or concave: there the tangent in the middle, or the
     chord, is below it. The rest of log_bet is concave: its chord is below it.
@@ -254,7 +250,7 @@ def between_means(
                 depth, place = depth - 1, place // 2
             if depth == 0:
                 depth = -1
-    return least, bound
+    return min(least, bound)
 
 
 @kernel
@@ -265,45 +261,3 @@ def line_below(first: float, last: float, middle: float, convex: bool, arm: Samp
         return log_ratio(first, arm, k) + side_first, log_ratio(last, arm, k) + side_last
     height, rise = log_ratio(middle, arm, k), slope(middle, arm, k)
     return height + rise * (first - middle) + side_first, height + rise * (last - middle) + side_last
-
-
-@kernel
-def beyond_mean(
-    gap: float,
-    far: Sample,
-    near: Sample,
-    k_far: float,
-    k_near: float,
-    level: float,
-    enough: float,
-    least: float,
-    bound: float,
-) -> tuple[float, float]:
-    """Return the smallest sum and the bound after a look at candidates beyond the mean of the arm that is near.
-
-    At distance y beyond it, the other arm's bet is at gap + y and rises, and its own is at -y and falls: on a cell the
-    sum is at least the first at its near end plus the second at its far one. Cells are even in y / (y + the near arm's
-    standard deviation).
-    """
-    unit = math.sqrt(near.scatter / near.size)
-    if unit == 0.0:
-        unit = gap
-    depth, place, cells = 0, 0, 0
-    while depth >= 0 and least > level:
-        width = 1.0 / (1 << depth)
-        low, high = place * width, (place + 1) * width
-        y_low, y_high = unit * low / (1.0 - low), unit * high / (1.0 - high) if high < 1.0 else math.inf
-        value_low, fallen = log_bet(gap + y_low, far, k_far), log_bet(-y_high, near, k_near)
-        floor = value_low + fallen
-        cells += 1
-        if floor < min(least - TOLERANCE_BEYOND, enough) and depth < DEEPEST_BEYOND and cells < MOST_CELLS:
-            least = min(least, value_low + log_bet(-y_low, near, k_near))
-            depth, place = depth + 1, 2 * place
-            continue
-        bound = min(bound, floor)
-        place += 1
-        while depth > 0 and place % 2 == 0:
-            depth, place = depth - 1, place // 2
-        if depth == 0:
-            depth = -1
-    return least, bound
