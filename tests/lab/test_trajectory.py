@@ -137,9 +137,15 @@ def test_a_stopping_rule_that_is_not_ours_is_asked_itself() -> None:
 
 
 MIXED = Instance(
-    [[0.3, 80, 3.0, 1.0], [0.5, 70, 3.5, 0.2], [0.4, 95, 4.2, 1.5], [0.2, 76, 2.0, 0.7]],
-    sd=[math.nan, 10, 1, math.nan],
-    objectives=["ctr:bernoulli", "latency:min:unknown-variance", "stars:bounded=1..5", "g:min:subgaussian=2:eps=0.05"],
+    [[0.3, 80, 3.0, 1.0, 5.0], [0.5, 70, 3.5, 0.2, 3.0], [0.4, 95, 4.2, 1.5, 4.0], [0.2, 76, 2.0, 0.7, 4.5]],
+    sd=[math.nan, 10, 1, math.nan, 2],
+    objectives=[
+        "ctr:bernoulli",
+        "latency:min:unknown-variance",
+        "stars:bounded=1..5",
+        "g:min:subgaussian=2:eps=0.05",
+        "load:shared-variance",
+    ],
 )
 
 

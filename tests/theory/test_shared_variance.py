@@ -13,9 +13,10 @@ from scipy.stats import binomtest, chi2
 
 from mobai import InputError, Instance, Policy, Problem, simulate
 from mobai.kernels.compiled import entry
-from mobai.kernels.observations import COUNT, PAIR, SCATTER, SUM
+from mobai.kernels.observations import AT_ONCE, COUNT, OVER, PAIR, SCATTER, SUM
 from mobai.kernels.shared import Prediction, chi_square_quantile, later_bound, noise_bound_of
 from mobai.lab.environment import Environment
+from mobai.problem import FloatArray
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import THRESHOLDS, evidence_of
 
@@ -71,7 +72,7 @@ def test_the_bound_by_definition() -> None:
     for a in (1, 0, 2):
         for reward in told[a]:
             observations.tell(a, np.array([reward]))
-    assert observations.arrays.opened[0] == 1
+    assert observations.arrays.opening[0] == OVER
     assert observations.arrays.early[0, :, COUNT].tolist() == [2, 4, 2]
     np.testing.assert_allclose(observations.arrays.early[0, :, PAIR], [(r[0] - r[1]) ** 2 / 2 for r in told])
     before = [list(rewards) for rewards in told]
@@ -182,3 +183,52 @@ def test_retired_before_two_rewards() -> None:
 def test_unequal_noise_is_refused() -> None:
     with pytest.raises(InputError, match="sd of objective 'x' must be the same for all arms"):
         Instance([[1.0], [0.0]], sd=[[1.0], [2.0]], objectives=["x:shared-variance"])
+
+
+def sorted_batch(rng: np.random.Generator, size: int) -> tuple[list[int], FloatArray]:
+    """Rewards of two tied arms, sorted by arm and value."""
+    rewards = np.sort(rng.normal(0, 1.0, (2, size)), axis=1)
+    return [0] * size + [1] * size, rewards.reshape(-1, 1)
+
+
+@pytest.mark.parametrize("size", [2, 3, 30])
+def test_the_order_within_a_batch_means_nothing(size: int) -> None:
+    """Sorted by value, the first two rewards of an arm are its two smallest: they are not looked at."""
+    runs, failed = 400, 0
+    rng, problem = np.random.default_rng(6), Problem(2, ["x:shared-variance"])
+    for _ in range(runs):
+        observations = Observations(problem)
+        arms, rewards = sorted_batch(rng, size)
+        observations.tell_all(arms, rewards, [True] * len(arms))
+        assert observations.arrays.opening[0] == AT_ONCE
+        failed += noise_bound_of(observations.arrays, 0, 0.0) < 1.0
+        shuffled = rng.permutation(len(arms))
+        again = Observations(problem)
+        again.tell_all([arms[n] for n in shuffled], rewards[shuffled], [True] * len(arms))
+        assert noise_bound_of(again.arrays, 0, 3.0) == pytest.approx(noise_bound_of(observations.arrays, 0, 3.0))
+    interval = binomtest(failed, runs).proportion_ci(0.999)
+    assert interval.low <= 0.05 <= interval.high
+
+
+def test_a_batch_after_single_rewards_has_no_first_two() -> None:
+    rng = np.random.default_rng(7)
+    observations = Observations(Problem(2, ["x:shared-variance"]))
+    observations.tell(0, rng.normal(size=1))
+    arms, rewards = sorted_batch(rng, 20)
+    observations.tell_all(arms, rewards, [True] * len(arms))
+    assert observations.arrays.opening[0] == OVER
+    assert observations.arrays.early[0, :, PAIR].tolist() == [math.inf] * 2
+    assert noise_bound_of(observations.arrays, 0, 3.0) == math.inf
+    for n in range(20):
+        observations.tell(n % 2, rng.normal(size=1))
+    assert 1 < noise_bound_of(observations.arrays, 0, 3.0) < 5
+
+
+def test_unequal_noise_is_doubted() -> None:
+    session, rng = Policy().start(Problem(3, ["x:shared-variance"]), seed=1), np.random.default_rng(2)
+    for _ in range(200):
+        arm = session.ask()
+        session.tell(arm, [rng.normal(0, (1.0, 1.0, 3.0)[arm])])
+    (doubt,) = session.verdict(0.1).doubts
+    assert doubt is not None
+    assert "use unknown-variance" in doubt

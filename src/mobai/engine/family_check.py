@@ -7,7 +7,8 @@ Two things are looked for, neither of which a proof can see:
   deviation s/2, but not by nothing, with probability about s f: so of all rewards that are that close, a share of
   h / (s + h) is equal, a third at most as long as h <= s/2. A larger share, or an arm with nothing but equal rewards,
   and they are of another kind: clicks, ratings, times that are cut off, zeros for what is missing.
-- Rewards that scatter far more than the standard deviation that was stated.
+- Rewards that scatter far more than the standard deviation that was stated, or one arm's far more than those of the
+  others where all were said to scatter alike.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ class FamilyCheck:
                 return (
                     f"rewards scatter {found:.3g} times as much as the sd stated; use unknown-variance or a larger sd"
                 )
+        if family.model == "shared" and _one_stands_out(arrays.scatter[m], neighbours):
+            return "the rewards of one arm scatter far more than those of the others; use unknown-variance"
         repeats = self._found.repeats[m]
         constant = (neighbours >= 2) & (repeats == neighbours)
         if family.continuous and (constant.any() or _too_many(repeats, self._found.near[m])):
@@ -108,6 +111,19 @@ def _too_large(excess: float, degrees: float) -> bool:
     from scipy.special import chdtrc
 
     return bool(chdtrc(degrees, excess) < _UNLIKELY_SCATTER)
+
+
+def _one_stands_out(scatter: FloatArray, degrees: FloatArray) -> bool:
+    """Whether one arm's scatter is beyond what chance explains if all have the same variance (Cochran's test)."""
+    others, rest = scatter.sum() - scatter, degrees.sum() - degrees
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (scatter / degrees) / (others / rest)
+    arms = np.flatnonzero((degrees > 0) & (rest > 0) & (ratio > _SD_EXCEEDED**2))
+    if not len(arms):
+        return False
+    from scipy.special import fdtrc
+
+    return bool((fdtrc(degrees[arms], rest[arms], ratio[arms]) < _UNLIKELY_SCATTER / len(scatter)).any())
 
 
 def _too_many(repeats: FloatArray, near: FloatArray) -> bool:

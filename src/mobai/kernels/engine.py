@@ -8,7 +8,7 @@ from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
 from mobai.kernels.evidence import MIXTURE, Scoring, against_retired, exact_evidence, weakest_pair
-from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, end_openings
+from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, end_moment
 from mobai.kernels.shared import noise_bound
 
 
@@ -31,7 +31,7 @@ def record(obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truth
             if not math.isnan(rewards[n, m]):
                 add_reward(obs, m, arm, rewards[n, m])
             renew_arm(obs, m, arm)
-    end_openings(obs)
+    end_moment(obs)
 
 
 @entry

@@ -11,8 +11,10 @@ from mobai.kernels.dense import Cube, Integers, Matrix, Vector
 # How the rewards of an objective are modelled: known sd, unknown sd per arm, a known range, one unknown sd.
 NORMAL, STUDENT, UNIT, SHARED = 0, 1, 2, 3
 # What is kept of the opening of an objective with one unknown sd, by arm: rewards, their sum, their scatter; and the
-# scatter of the first two.
+# scatter of the first two, NaN as long as it is not known, infinite if there was never a moment with two.
 COUNT, SUM, SCATTER, PAIR = 0, 1, 2, 3
+# How far that opening is: no reward, some, two of every arm, two of every arm in a single moment.
+UNSEEN, BEGUN, OVER, AT_ONCE = 0, 1, 2, 3
 # A standard deviation nothing is known about yet: no difference is worth anything.
 UNKNOWN = 1e150
 # The error of a mean is at most about this, relative to its size and to the sum it comes from.
@@ -49,7 +51,7 @@ class ObservationArrays(NamedTuple):
     scatter: Matrix  # squared distances from the mean, summed
     histograms: Cube  # UNIT only, and where evidence is weighed: objective, arm, point of the range
     early: Cube  # SHARED only: objective, arm, and COUNT, SUM, SCATTER, PAIR
-    opened: Integers  # of each objective: 1 once its opening is over; SHARED only
+    opening: Integers  # of each objective: UNSEEN, BEGUN, OVER or AT_ONCE; SHARED only
     initial: Integers  # one number: how many arms there were at the start; they come first
     sd: Matrix  # known, or estimated
     spread: Matrix  # the variance of each mean, sd^2 / count
@@ -116,50 +118,51 @@ def add_reward(obs: ObservationArrays, m: int, arm: int, reward: float) -> None:
     mean = obs.sums[m, arm] / (count + 1.0)
     obs.means[m, arm] = (obs.first[m, arm] - obs.objectives.offset[m]) + mean
     obs.scatter[m, arm] += (value - before) * (value - mean)
-    if obs.objectives.model[m] >= UNIT:
-        add_details(obs, m, arm, value)
+    if obs.objectives.model[m] == UNIT and obs.histograms.shape[2] > 0:
+        add_to_histogram(obs, m, arm, value)
 
 
 @kernel
-def add_details(obs: ObservationArrays, m: int, arm: int, value: float) -> None:
-    """Enter a reward that has been counted into the histogram of its arm, or into the opening; in place."""
-    if obs.objectives.model[m] == SHARED:
-        if obs.counts[m, arm] == 2.0:
-            obs.early[m, arm, PAIR] = obs.scatter[m, arm]
-    elif obs.histograms.shape[2] > 0:
-        last = obs.objectives.bins[m]
-        place = min(max(value * last / obs.objectives.width[m], 0.0), float(last))
-        j = min(int(place), last - 1)
-        # Spread over the two nearest points, so that the mean is kept.
-        obs.histograms[m, arm, j] += 1.0 - (place - j)
-        obs.histograms[m, arm, j + 1] += place - j
+def add_to_histogram(obs: ObservationArrays, m: int, arm: int, value: float) -> None:
+    """Enter a reward into its arm's histogram, spread over the two nearest points, which keeps the mean; in place."""
+    last = obs.objectives.bins[m]
+    place = min(max(value * last / obs.objectives.width[m], 0.0), float(last))
+    j = min(int(place), last - 1)
+    obs.histograms[m, arm, j] += 1.0 - (place - j)
+    obs.histograms[m, arm, j + 1] += place - j
 
 
 @inner_kernel
-def end_openings(obs: ObservationArrays) -> None:
-    """End the openings that are complete, at the end of a moment; in place."""
-    for m in range(len(obs.opened)):
-        if obs.objectives.model[m] == SHARED and obs.opened[m] == 0:
-            end_opening(obs, m)
+def end_moment(obs: ObservationArrays) -> None:
+    """Note, at the end of a moment, how far the openings are; in place.
+
+    Not before: which of the rewards of one moment came first may depend on their values.
+    """
+    for m in range(len(obs.opening)):
+        if obs.objectives.model[m] == SHARED and obs.opening[m] < OVER:
+            advance_opening(obs, m)
 
 
 @kernel
-def end_opening(obs: ObservationArrays, m: int) -> None:
-    """End the opening of an objective if every arm of the start that takes part has two rewards; in place."""
-    scatter = 0.0
+def advance_opening(obs: ObservationArrays, m: int) -> None:
+    """Note which arms have two rewards, and whether every arm of the start that takes part has; in place."""
+    some, complete, scatter = False, True, 0.0
     for i in range(obs.initial[0]):
-        if obs.active[i] and obs.counts[m, i] < 2.0:
-            return
-        scatter += obs.scatter[m, i]
-    if scatter == 0.0:
-        return
-    obs.opened[m] = 1
-    for i in range(obs.counts.shape[1]):
-        if obs.counts[m, i] > 0.0:
-            obs.early[m, i, COUNT] = obs.counts[m, i]
-            obs.early[m, i, SUM] = obs.sums[m, i]
-            obs.early[m, i, SCATTER] = obs.scatter[m, i]
-    renew_shared_noise(obs, m)
+        count = obs.counts[m, i]
+        some, scatter = some or count > 0.0, scatter + obs.scatter[m, i]
+        complete = complete and (count >= 2.0 or not obs.active[i])
+        if count >= 2.0 and math.isnan(obs.early[m, i, PAIR]):
+            obs.early[m, i, PAIR] = obs.scatter[m, i] if count == 2.0 else math.inf
+    if complete and scatter > 0.0:
+        obs.opening[m] = AT_ONCE if obs.opening[m] == UNSEEN else OVER
+        for i in range(obs.counts.shape[1]):
+            if obs.counts[m, i] > 0.0:
+                obs.early[m, i, COUNT] = obs.counts[m, i]
+                obs.early[m, i, SUM] = obs.sums[m, i]
+                obs.early[m, i, SCATTER] = obs.scatter[m, i]
+        renew_shared_noise(obs, m)
+    elif some:
+        obs.opening[m] = BEGUN
 
 
 @kernel
@@ -169,7 +172,7 @@ def renew_shared_noise(obs: ObservationArrays, m: int) -> None:
     for i in range(obs.counts.shape[1]):
         scatter += obs.scatter[m, i]
         degrees += max(obs.counts[m, i] - 1.0, 0.0)
-    if obs.opened[m]:
+    if obs.opening[m] >= OVER:
         sd = math.sqrt(scatter / degrees)
     for i in range(obs.counts.shape[1]):
         obs.sd[m, i] = sd

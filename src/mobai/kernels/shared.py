@@ -1,8 +1,8 @@
 """One unknown standard deviation for all arms of an objective: an upper bound for it. Proofs: docs/guarantee.md.
 
 Known-noise evidence at the bound is evidence. The bound is the smaller of two, each of which holds at all times with
-probability 1 - alpha/2: from the first two rewards of every arm of the start, and from everything that came after the
-*opening*, which is over when every arm has two rewards, predicted from the opening.
+probability 1 - alpha/2: from the *opening*, the first two rewards of every arm of the start, and from everything that
+came after it, predicted from the opening.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from mobai.kernels.compiled import entry, kernel
-from mobai.kernels.observations import COUNT, PAIR, SCATTER, SUM, ObservationArrays
+from mobai.kernels.observations import AT_ONCE, COUNT, OVER, PAIR, SCATTER, SUM, ObservationArrays
 
 # Of what delta leaves to an objective, the share that the bound may fail with.
 SHARE = 0.1
@@ -38,7 +38,7 @@ def noise_bound(obs: ObservationArrays, m: int, level: float) -> float:
     seen = prediction(obs, m)
     # What rounding leaves of equal rewards is no scatter.
     rounding = 4e-16 * abs(obs.objectives.offset[m])
-    if obs.opened[m] == 0 or not seen.rate > (1.0 + seen.shape) * rounding * rounding:
+    if obs.opening[m] < OVER or not seen.rate > (1.0 + seen.shape) * rounding * rounding:
         return math.inf
     return math.sqrt(min(opening_bound(obs, m, log_inv), later_bound(seen, log_inv)))
 
@@ -63,13 +63,19 @@ def prediction(obs: ObservationArrays, m: int) -> Prediction:
 
 @kernel
 def opening_bound(obs: ObservationArrays, m: int, log_inv: float) -> float:
-    """Return the bound of the variance from the first two rewards of the arms of the start, exp(-log_inv) its error."""
-    squares = 0.0
+    """Return the bound of the variance from the opening of the arms of the start, exp(-log_inv) its error.
+
+    From the first two rewards of each of them, whenever they came; or from all rewards, if they came in one moment.
+    """
+    squares, degrees = 0.0, 0.0
     for i in range(obs.initial[0]):
-        if obs.counts[m, i] < 2.0:
-            return math.inf
-        squares += obs.early[m, i, PAIR]
-    return squares / chi_square_quantile(float(obs.initial[0]), log_inv)
+        if obs.opening[m] == AT_ONCE:
+            squares += obs.early[m, i, SCATTER]
+            degrees += obs.early[m, i, COUNT] - 1.0
+        else:
+            squares += obs.early[m, i, PAIR]
+            degrees += 1.0
+    return squares / chi_square_quantile(degrees, log_inv) if squares < math.inf else math.inf
 
 
 @kernel

@@ -14,7 +14,7 @@ from mobai.kernels.compiled import inner_kernel, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Cube, Integers, Matrix, Vector
 from mobai.kernels.evidence import Prices, Scoring, weakest_pair
-from mobai.kernels.observations import ObservationArrays, add_reward, end_openings
+from mobai.kernels.observations import ObservationArrays, add_reward, end_moment
 
 IntCube = npt.NDArray[np.int64]
 
@@ -69,7 +69,7 @@ def draw(blocks: RewardBlocks, obs: ObservationArrays, arm: int) -> bool:
     for m in range(len(obs.leaders)):
         add_reward(obs, m, arm, blocks.rewards[arm, row, m])
         renew_arm(obs, m, arm)
-    end_openings(obs)
+    end_moment(obs)
     return row + 1 < rows
 
 

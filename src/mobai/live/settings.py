@@ -22,6 +22,8 @@ from mobai.theory.confidence import resolve_log_inv_delta
 
 # What a record says of an assignment beside its metrics.
 RESERVED = ("id", "arm", "status", "asked_at")
+# How evidence is weighed; journals that say nothing are of the first way.
+EVIDENCE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class Settings:
         Seconds after which an unanswered assignment no longer counts as pending; None for never.
     reserve
         The share of delta kept for arms that are added or retired later.
+    evidence
+        How evidence was weighed when it was created: the number of the way.
     """
 
     problem: Problem
@@ -53,6 +57,7 @@ class Settings:
     focus: bool = True
     expire_after: float | None = None
     reserve: float = 0.1
+    evidence: int = EVIDENCE
 
     @property
     def rule_address(self) -> str:
@@ -127,6 +132,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
         "focus": settings.focus,
         "expire_after": settings.expire_after,
         "reserve": settings.reserve,
+        "evidence": settings.evidence,
     }
 
 
@@ -140,6 +146,7 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         focus=body["focus"],
         expire_after=body["expire_after"],
         reserve=body["reserve"],
+        evidence=body.get("evidence", 1),
     )
 
 

@@ -15,7 +15,7 @@ from mobai.live.state import State
 from mobai.rules.stopping import Decision
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 6
+_LAYOUT = 7
 
 
 def take(state: State) -> Snapshot:

@@ -12,6 +12,7 @@ import numpy as np
 from mobai import views
 from mobai.engine import Verdict
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, STATUS_NAMES
+from mobai.live.settings import EVIDENCE
 from mobai.live.state import State
 from mobai.problem import FloatArray, IntArray
 from mobai.theory.forecast import Remaining
@@ -44,6 +45,8 @@ class Status:
         Decisions that arms added or retired later have opened again.
     forecast
         How many more samples it takes and where, if the means are as they look now; None before every arm has rewards.
+    weighed_otherwise
+        Whether it was created by a version that weighed evidence in another way.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Status:
     closed_at: float | None
     past: tuple[tuple[str, str, int], ...]
     forecast: Remaining | None
+    weighed_otherwise: bool = False
 
     @property
     def state(self) -> str:
@@ -107,6 +111,7 @@ def describe(name: str, state: State) -> Status:
         closed_at=state.closed_at,
         past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in engine.past),
         forecast=engine.forecast(),
+        weighed_otherwise=state.settings.evidence != EVIDENCE,
     )
 
 

@@ -11,8 +11,10 @@ import numpy.typing as npt
 from mobai.kernels import costs as cost_kernels
 from mobai.kernels import engine as kernels
 from mobai.kernels.observations import (
+    BEGUN,
     COUNT,
     NORMAL,
+    OVER,
     PAIR,
     SCATTER,
     SHARED,
@@ -28,7 +30,7 @@ _MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT, "shared": 
 # What cannot be computed from the rest, per arm, and per arm and objective.
 _PER_ARM = ("active", "asked", "answered", "pending")
 _STATISTICS = ("counts", "first", "sums", "scatter", "histograms", "early")
-_PER_OBJECTIVE = ("undecided", "opened")
+_PER_OBJECTIVE = ("undecided", "opening")
 
 
 class Observations:
@@ -53,13 +55,13 @@ class Observations:
         counts, sums, means, scatter, sd, spread, costs = np.zeros((7, objectives, arms))
         means[:], sd[:] = -np.inf, problem.sd.T
         active, asked, answered, pending = np.ones(arms, np.int64), *np.zeros((3, arms), np.int64)
-        leaders, stale, undecided, opened = np.zeros((4, objectives), np.int64)
+        leaders, stale, undecided, opening = np.zeros((4, objectives), np.int64)
         stale[:] = undecided[:] = 1
         described = describe_objectives(problem)
         # Sampling reads no histograms.
         points = 0 if counts_pending or not described.bins.any() else int(described.bins.max()) + 1
         early = np.zeros((objectives, arms, 4))
-        early[:, :, COUNT] = 1.0
+        early[:, :, COUNT], early[:, :, PAIR] = 1.0, np.nan
         first = np.where((described.model == UNIT)[:, None], described.offset[:, None], np.full((1, arms), np.nan))
         self.arrays = ObservationArrays(
             objectives=described,
@@ -74,7 +76,7 @@ class Observations:
             scatter=scatter,
             histograms=np.zeros((objectives, arms, points)),
             early=early,
-            opened=opened,
+            opening=opening,
             initial=np.full(1, arms),
             sd=sd,
             spread=spread,
@@ -263,7 +265,7 @@ def _fill_in_details(arrays: ObservationArrays) -> None:
             early = np.clip(counts, 1.0, 2.0)
             arrays.early[m, :, COUNT], arrays.early[m, :, SUM] = early, np.where(counts > 0, arrays.means[m] * early, 0)
             arrays.early[m, :, SCATTER], arrays.early[m, :, PAIR] = (early - 1.0) * variance, variance
-            arrays.opened[m] = int((early == 2.0).all() and variance.any())
+            arrays.opening[m] = OVER if (early == 2.0).all() and variance.any() else BEGUN
         if model == UNIT:
             last, width = arrays.objectives.bins[m], arrays.objectives.width[m]
             mean = np.clip(np.where(counts > 0, arrays.means[m] / width, 0.5), 0.0, 1.0)

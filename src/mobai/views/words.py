@@ -110,6 +110,11 @@ def status_remarks(status: Status) -> list[str]:
         f"earlier, among other arms: {objective} was decided for {arm} at pull {pull:,}"
         for objective, arm, pull in status.past
     ]
+    if status.weighed_otherwise:
+        remarks.append(
+            "begun with an earlier version, which weighed evidence otherwise: what it showed as decided may have been "
+            "something else, and the two together are wrong with probability up to 2 delta"
+        )
     if status.intervals.contradicted.any():
         remarks.append("the current data contradict an earlier decision: have the means drifted?")
     return remarks
