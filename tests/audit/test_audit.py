@@ -43,7 +43,7 @@ def test_just_outside_the_indifference_zone() -> None:
 
 
 def test_contenders_of_every_family() -> None:
-    instance = contenders((KINDS[0], KINDS[2], KINDS[3], KINDS[5]), gap=0.4)
+    instance = contenders((KINDS[0], KINDS[2], KINDS[3], KINDS[5], KINDS[8]), gap=0.4)
     finding = find(Case("mixed", "", instance, TopTwo(), MIXTURE, TEN_PERCENT, 60, 30_000))
     assert finding.passed
     assert finding.decided == 1

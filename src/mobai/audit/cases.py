@@ -15,9 +15,11 @@ from mobai.problem import (
     Bernoulli,
     Bounded,
     Family,
+    FloatArray,
     Gaussian,
     Instance,
     Objective,
+    SharedVariance,
     SubGaussian,
     UnknownVariance,
 )
@@ -51,6 +53,16 @@ class Case(NamedTuple):
     door: Door | None = None
 
 
+class Scores(Bounded):
+    """Rewards spread evenly around their mean, at any point of the range."""
+
+    def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
+        """Return rewards with this mean and standard deviation, made of standard normal noise."""
+        from scipy.special import ndtr
+
+        return np.asarray(mean + math.sqrt(12) * sd * (ndtr(noise) - 0.5))
+
+
 class Kind(NamedTuple):
     """A family to audit: where its means are, how large its noise is, and how far losers are behind."""
 
@@ -69,7 +81,11 @@ KINDS = (
     Kind("rare bernoulli", Bernoulli(), 0.05, math.sqrt(0.05 * 0.95), 0.03),
     Kind("bounded, at its ends", Bounded(1, 5), 3.0, 2.0, 1.2),
     Kind("bounded, within", Bounded(1, 5), 3.0, 1.0, 1.2),
+    Kind("scores", Scores(0, 1), 0.6, 0.1, 0.1),
+    Kind("shared variance", SharedVariance(), 0.0, 3.0, 3.0),
 )
+# What importance sampling knows the likelihood of.
+_NOT_TILTED = ("bounded, within", "scores")
 
 
 def duel(kind: Kind, gap: float = _NOTHING, eps: float = 0.0) -> Instance:
@@ -118,9 +134,9 @@ def _families() -> Iterator[Case]:
         yield Case("just outside eps", kind.name, zone, TopTwo(), mixture, TEN_PERCENT, 4000, 3000)
         crowd = contenders((kind,) * 3)
         yield Case("two contenders an objective", kind.name, crowd, TopTwo(), mixture, TEN_PERCENT, 1000, 100_000)
-        if kind.name != "bounded, within":
+        if kind.name not in _NOT_TILTED:
             yield Case("two arms, no gap", kind.name, duel(kind), TopTwo(), mixture, 50.0, 400, 100_000, tilted=True)
-    mixed = contenders((KINDS[0], KINDS[2], KINDS[3], KINDS[5]))
+    mixed = contenders((KINDS[0], KINDS[2], KINDS[3], KINDS[5], KINDS[8]))
     yield Case("all families at once", "mixed", mixed, TopTwo(), mixture, TEN_PERCENT, 1000, 100_000)
 
 
@@ -147,6 +163,12 @@ def _doors() -> Iterator[Case]:
         ("measured again if too large", one, doors.refused_values, False),
     ):
         yield Case(name, "gaussian", instance, TopTwo(), mixture, TEN_PERCENT, 300, 400, valid, door=door)
+    shared = duel(KINDS[8])
+    for name, door, valid in (
+        ("sorted batches of 200", doors.sorted_batches, True),
+        ("sorted, looked at row by row", doors.sorted_rows, False),
+    ):
+        yield Case(name, "shared variance", shared, TopTwo(), mixture, TEN_PERCENT, 300, 400, valid, door=door)
 
 
 def _controls() -> Iterator[Case]:
