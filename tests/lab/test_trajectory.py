@@ -160,6 +160,16 @@ def test_families_and_focus(text: str, focus: bool) -> None:
     assert (one.decided >= 0).any() or "as_printed" in text
 
 
+@pytest.mark.parametrize("text", ["top-two", "uniform"])
+def test_every_reward_tells_of_a_shared_noise(text: str) -> None:
+    """Also those of arms that are not in the pair that is still in doubt."""
+    world = Instance([[1.0], [0.0], [0.2], [-3.0]], objectives=["x:shared-variance"])
+    for trial in range(10):
+        one, two = run_both(TrialSpec(world, sampling_rule(text), [GLR()], [1.0, 3.0, 30.0], 3, trial, 3000))
+        assert one.decided.tolist() == two.decided.tolist()
+        assert (one.decided >= 0).all()
+
+
 @pytest.mark.parametrize("text", ["top-two", "mo-bai", "frank-wolfe", "track-and-stop", "d-tracking"])
 def test_focus_turns_to_what_is_left(text: str) -> None:
     """Once the easy objective is decided, its arms are left alone."""

@@ -14,7 +14,7 @@ from mobai.kernels.compiled import inner_kernel, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Cube, Integers, Matrix, Vector
 from mobai.kernels.evidence import Prices, Scoring, weakest_pair
-from mobai.kernels.observations import ObservationArrays, add_reward, end_moment
+from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, end_moment
 
 IntCube = npt.NDArray[np.int64]
 
@@ -84,8 +84,9 @@ def climb(ladder: Ladder, obs: ObservationArrays, arm: int, pulls: int) -> bool:
         for group in range(groups):
             if ladder.rungs[s, group] < ladder.levels.shape[1]:
                 leader, rival = ladder.blocks[s, group, 1], ladder.blocks[s, group, 2]
-                # The pair that blocked the way is as it was unless one of its arms was pulled.
-                if not sticky or leader != obs.leaders[group] or arm in (leader, rival) or arm < 0:
+                # The pair that blocked the way is as it was unless one of its arms was pulled, or noise is shared.
+                same = sticky and leader == obs.leaders[group] and obs.objectives.model[group] != SHARED
+                if not same or arm in (leader, rival) or arm < 0:
                     climb_on(ladder, obs, s, group, sticky, pulls)
             lowest = min(lowest, ladder.rungs[s, group])
         while ladder.finished[s] < lowest:
