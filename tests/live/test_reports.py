@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.live.rounds import facts, measure, new, run
 
@@ -130,3 +131,17 @@ def test_complaints_name_the_report() -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'detla'; did you mean 'delta'?"):
         new(detla=0.1)
     assert len(test.history()) == 2
+
+
+def test_a_long_list_is_one_moment(make_journal: Callable[[], Journal]) -> None:
+    """2,400 observations of two tied arms, sorted by value, in three events: looked at once, after the last."""
+    journal = make_journal()
+    test = mobai.Experiment.create(journal, "log", ["A", "B"], ["x:gaussian=1"])
+    values = np.sort(np.random.default_rng(0).normal(size=(1200, 2)), axis=0)
+    rows = [(arm, {"x": float(value)}) for arm, column in zip("AB", values.T, strict=True) for value in column]
+    test.record_all(rows)
+    assert [event.body.get("more", False) for event in test.history()[1:]] == [True, True, False]
+    assert test.verdict().decisions == (None,)
+    again = mobai.Experiment.load(journal, "log")
+    assert again.verdict().evidence.tolist() == test.verdict().evidence.tolist()
+    assert again.verdict().decisions == (None,)

@@ -188,7 +188,7 @@ class Experiment:
         return self.record_all([(arm, metrics)])[0]
 
     def record_all(self, rows: Iterable[tuple[str, Metrics]]) -> list[Assignment]:
-        """Report observations that nobody asked for in one transaction, all or nothing."""
+        """Report observations that nobody asked for in one transaction, all or nothing, and as one moment."""
         if not isinstance(rows, Iterable):
             raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
         given = [pair_of(row) for row in rows]
@@ -198,7 +198,10 @@ class Experiment:
             first = state.assignments.count + 1
             for start in range(0, len(checked), _MOST_ROWS_PER_EVENT):
                 rows_of_event = checked[start : start + _MOST_ROWS_PER_EVENT]
-                change.add("recorded", {"rows": [[arm, named(state.problem, told)] for arm, told in rows_of_event]})
+                body: dict[str, Any] = {"rows": [[arm, named(state.problem, told)] for arm, told in rows_of_event]}
+                if start + _MOST_ROWS_PER_EVENT < len(checked):
+                    body["more"] = True
+                change.add("recorded", body)
             return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
 
     def drop(self, assignment: Assignment | int, *, refused: bool = False) -> None:

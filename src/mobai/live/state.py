@@ -50,6 +50,7 @@ class State:
         self.closed_at: float | None = None
         self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
+        self._recorded_before: list[Told] = []  # in the same moment
         self.engine = new_engine(self.settings)
         self.assignments = Assignments(self.settings.problem.shape[1])
         self.differences: list[Difference] = []
@@ -155,8 +156,11 @@ class State:
         self.engine.tell_all([self._answer(report) for report in reports], event.at)
 
     def _recorded(self, event: Event) -> None:
-        """Enter pulls that nobody asked for: assignments that were answered when they were handed out."""
-        told = []
+        """Enter pulls that nobody asked for: assignments that were answered when they were handed out.
+
+        An event that says there are ``more`` is one moment with the next: a long list is kept in several.
+        """
+        told = self._recorded_before
         for arm, metrics in event.body["rows"]:
             index, rewards = self.problem.arm_index(arm), measured(self.problem, metrics)
             if not isinstance(arm, str) or not has_reward(rewards):
@@ -165,7 +169,9 @@ class State:
             self.assignments.add(index, event.at)
             number = self.assignments.count
             told.append(self._enter(number, rewards, first=True))
-        self.engine.tell_all(told, event.at)
+        if not event.body.get("more", False):
+            self._recorded_before = []
+            self.engine.tell_all(told, event.at)
 
     def _answer(self, report: Report) -> Told:
         """Enter an answer; one that was expired counts as asked for after all."""
