@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mobai import InputError, StorageError
-from mobai.live.journal import Event, Handle, Journal, MemoryJournal
+from mobai.live.journal import Event, Handle, Journal, MemoryJournal, sealed
 from mobai.live.sql import SqlJournal
 from mobai.testing import check_journal
 
@@ -18,8 +18,8 @@ def test_conformance(make_journal: Callable[[], Journal]) -> None:
 
 
 class Forgetful(MemoryJournal):
-    def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
-        return super().read(handle, after, most)[:2]
+    def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
+        return super().read(handle, after, most, head)[:2]
 
 
 class Careless(MemoryJournal):
@@ -33,11 +33,13 @@ class Careless(MemoryJournal):
             def __exit__(self, *error: object) -> None:
                 pass
 
-            def after(self, seq: int) -> Sequence[Event]:
-                return journal.read(handle, seq)
+            def after(self, seq: int, head: str = "") -> Sequence[Event]:
+                return journal.read(handle, seq, head=head)
 
-            def append(self, event: Event) -> None:
-                journal._events[handle.name].append(event)
+            def append(self, event: Event) -> Event:
+                events = journal._events[handle.name]
+                events.append(sealed(event, events[-1].hash))
+                return events[-1]
 
         return Now()
 

@@ -19,7 +19,7 @@ from mobai.engine import Verdict
 from mobai.engine.warm_up import check_rule, warm_up
 from mobai.errors import InputError, StorageError, refuse_unknown
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
-from mobai.live.journal import Event, Handle, Journal
+from mobai.live.journal import Event, Handle, Journal, sealed
 from mobai.live.ledger import Change, Ledger
 from mobai.live.reports import Metrics, body_of, has_reward, measured, named, number_of, only_new, pair_of
 from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body, with_arm
@@ -96,7 +96,7 @@ class Experiment:
         settings = new_settings(Problem(arms, objectives, sd), **options)
         warm_up(settings.rule)
         check_rule(settings.rule, settings.problem)
-        first = Event(1, "created", time.time(), to_body(settings))
+        first = sealed(Event(1, "created", time.time(), to_body(settings)), "")
         state = State(first)
         journal = open_journal(storage, create=True)
         return cls(journal, journal.create(name, first), state)

@@ -1,7 +1,13 @@
-"""What a journal is: experiments by name, each an append-only list of events; and one that lives in memory."""
+"""What a journal is: experiments by name, each an append-only list of events; and one that lives in memory.
+
+Events are chained: the hash of each covers its own text and the hash of the one before, so that whoever knows one event
+notices when another history has taken its place.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -11,12 +17,32 @@ from mobai.errors import InputError, StorageError
 
 
 class Event(NamedTuple):
-    """Something that happened: its number in the experiment, counted from 1, what it was, when, and its details."""
+    """Something that happened: its number in the experiment, counted from 1, what it was, when, and its details.
+
+    ``hash`` is that of the chain up to it, empty before it is in a journal.
+    """
 
     seq: int
     kind: str
     at: float
     body: dict[str, Any]
+    hash: str = ""
+
+
+encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def link(previous: str, seq: int, kind: str, at: float, text: str) -> str:
+    """Return the hash of an event whose body is this text, after one with the hash ``previous`` ("" for the first)."""
+    return hashlib.sha256(f"{previous}\n{seq}\n{kind}\n{at!r}\n{text}".encode()).hexdigest()
+
+
+def sealed(event: Event, previous: str) -> Event:
+    """Return an event with its hash; StorageError if it has another one already."""
+    made = link(previous, event.seq, event.kind, event.at, encode(event.body))
+    if event.hash not in ("", made):
+        raise StorageError(f"event {event.seq} does not belong here: its hash is of another history")
+    return event._replace(hash=made)
 
 
 class Snapshot(NamedTuple):
@@ -36,12 +62,12 @@ class Handle(NamedTuple):
 class Log(Protocol):
     """One experiment's events, locked against other writers; what is appended is durable when the lock is released."""
 
-    def after(self, seq: int) -> Sequence[Event]:
-        """Return the events after one."""
+    def after(self, seq: int, head: str = "") -> Sequence[Event]:
+        """Return the events after one; StorageError if that one does not have the hash ``head``, where it is given."""
         ...
 
-    def append(self, event: Event) -> None:
-        """Add the next event."""
+    def append(self, event: Event) -> Event:
+        """Add the next event, and return it with its hash."""
         ...
 
 
@@ -67,8 +93,11 @@ class Journal(Protocol):
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         ...
 
-    def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
-        """Return the events after one, at most ``most`` of them, without locking."""
+    def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
+        """Return the events after one, at most ``most`` of them, without locking.
+
+        StorageError if the one before them does not have the hash ``head``, where it is given, or if one is damaged.
+        """
         ...
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
@@ -108,6 +137,14 @@ def check_next(event: Event, last: int) -> None:
         raise StorageError(f"event {event.seq} cannot follow event {last}")
 
 
+def another_history(seq: int) -> StorageError:
+    """Say that the journal is not the one that was read."""
+    return StorageError(
+        f"the journal is not the one this process has read: it has no such event {seq}, so it was replaced or restored "
+        "from an older copy; nothing was written; load the experiment again"
+    )
+
+
 class MemoryJournal:
     """A journal that ends with the process, for tests and simulations."""
 
@@ -125,7 +162,7 @@ class MemoryJournal:
                 raise InputError(f"name: there is an experiment {name!r} already")
             check_next(event, 0)
             self._created += 1
-            self._events[name], self._numbers[name] = [event], self._created
+            self._events[name], self._numbers[name] = [sealed(event, "")], self._created
             return self.find(name)
 
     def find(self, name: str) -> Handle:
@@ -146,9 +183,9 @@ class MemoryJournal:
             yield log
             self._of(handle).extend(log.fresh)
 
-    def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
+    def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them, without locking."""
-        return self._of(handle)[after:][:most]
+        return _after(self._of(handle), after, head)[:most]
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
         """Return the latest snapshot, if there is any."""
@@ -180,9 +217,17 @@ class _MemoryLog:
         self._events = events
         self.fresh: list[Event] = []
 
-    def after(self, seq: int) -> Sequence[Event]:
-        return [*self._events[seq:], *self.fresh]
+    def after(self, seq: int, head: str = "") -> Sequence[Event]:
+        return _after([*self._events, *self.fresh], seq, head)
 
-    def append(self, event: Event) -> None:
-        check_next(event, len(self._events) + len(self.fresh))
-        self.fresh.append(event)
+    def append(self, event: Event) -> Event:
+        last = (self.fresh or self._events)[-1]
+        check_next(event, last.seq)
+        self.fresh.append(sealed(event, last.hash))
+        return self.fresh[-1]
+
+
+def _after(events: list[Event], seq: int, head: str) -> list[Event]:
+    if head and (len(events) < seq or events[seq - 1].hash != head):
+        raise another_history(seq)
+    return events[seq:]

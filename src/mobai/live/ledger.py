@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 # A process that ends after one call folds what came after the last snapshot: a fiftieth of the journal, or less.
 _LEAST_EVENTS_BETWEEN_SNAPSHOTS = 200
 _SHARE_BETWEEN_SNAPSHOTS = 1 / 50
+_EVENTS_AT_A_TIME = 10_000
 
 
 class Change:
@@ -31,8 +32,8 @@ class Change:
     def add(self, kind: str, body: dict[str, Any]) -> Event:
         """Take the next event in, and put it into the journal as it then is."""
         self.began = True
-        event = self.state.apply(Event(self.state.seq + 1, kind, time.time(), body))
-        self._log.append(event)
+        event = self._log.append(self.state.apply(Event(self.state.seq + 1, kind, time.time(), body)))
+        self.state.head = event.hash
         return event
 
 
@@ -52,7 +53,7 @@ class Ledger:
             state, change = self._known(), None
             try:
                 with self.journal.lock(self.handle) as log:
-                    state.apply_all(log.after(state.seq))
+                    state.apply_all(log.after(state.seq, state.head))
                     change = Change(state, log)
                     if not even_closed:
                         state.check_open()
@@ -70,7 +71,7 @@ class Ledger:
         with self._turn:
             state = self._known()
             try:
-                state.apply_all(self.journal.read(self.handle, state.seq))
+                self._catch_up(state)
             except BaseException:
                 self._state = None
                 raise
@@ -82,13 +83,20 @@ class Ledger:
 
     def fold(self, *, compare: bool = False) -> State:
         """Return the state folded from the whole journal, with ``compare`` making every choice anew."""
-        events = self.history()
-        if not events:
+        first = self.journal.read(self.handle, most=1)
+        if not first:
             raise StorageError(f"{self.handle.name}: the journal is empty; it must begin with 'created'")
-        first, *rest = events
-        state = State(first, compare=compare)
-        state.apply_all(rest)
+        state = State(first[0], compare=compare)
+        self._catch_up(state)
         return state
+
+    def _catch_up(self, state: State) -> None:
+        """Take in what others have appended, a part at a time: a long journal does not fit into memory at once."""
+        while True:
+            fresh = self.journal.read(self.handle, state.seq, _EVENTS_AT_A_TIME, state.head)
+            state.apply_all(fresh)
+            if len(fresh) < _EVENTS_AT_A_TIME:
+                return
 
     def _known(self) -> State:
         """Return the state as far as this process knows it, at first from a snapshot."""
@@ -96,11 +104,21 @@ class Ledger:
             kept = self.journal.snapshot(self.handle)
             self._saved = 0 if kept is None else kept.seq
             self._state = None if kept is None else snapshots.restore(kept)
+            if self._state is not None and not self._agrees(self._state):
+                self._state = None
             if kept is not None and self._state is None:
                 _log.warning("%s: the snapshot of event %d is not usable; reading all", self.handle.name, kept.seq)
         if self._state is None:
             self._state = self.fold()
         return self._state
+
+    def _agrees(self, state: State) -> bool:
+        """Whether the journal has the event that a snapshot was taken after."""
+        try:
+            self.journal.read(self.handle, state.seq, 1, state.head)
+        except StorageError:
+            return False
+        return True
 
     def _keep_snapshot(self, state: State) -> None:
         """Save a snapshot once the journal has grown by its share: loading reads little, and saving costs little."""

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable
 
 import sqlalchemy as sa
 
 from mobai.errors import InputError, StorageError
 from mobai.live.database import shown
+from mobai.live.journal import link
 
 _log = logging.getLogger(__name__)
 
 metadata = sa.MetaData()
 
-version = sa.Table("mobai_schema", metadata, sa.Column("version", sa.Integer, nullable=False))
+# One row: the version of the tables, and what tells this storage from a copy of it that was restored.
+version = sa.Table(
+    "mobai_schema",
+    metadata,
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("identity", sa.Text, nullable=False, server_default=""),
+)
 experiments = sa.Table(
     "mobai_experiments",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
+    # The last event: a journal that was cut off is noticed.
+    sa.Column("seq", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("head", sa.Text, nullable=False, server_default=""),
     sqlite_autoincrement=True,
 )
 events = sa.Table(
@@ -30,6 +41,7 @@ events = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False, server_default=""),
     sqlite_with_rowid=False,
 )
 snapshots = sa.Table(
@@ -41,19 +53,37 @@ snapshots = sa.Table(
 )
 
 
-def _first_tables(connection: sa.Connection) -> None:
-    metadata.create_all(connection)
+def _chain_events(connection: sa.Connection) -> None:
+    """Give every event its hash, and the storage an identity. Snapshots of before are of no use."""
+    connection.execute(sa.text("ALTER TABLE mobai_events ADD COLUMN hash TEXT NOT NULL DEFAULT ''"))
+    connection.execute(sa.text("ALTER TABLE mobai_schema ADD COLUMN identity TEXT NOT NULL DEFAULT ''"))
+    connection.execute(sa.text("ALTER TABLE mobai_experiments ADD COLUMN seq INTEGER NOT NULL DEFAULT 0"))
+    connection.execute(sa.text("ALTER TABLE mobai_experiments ADD COLUMN head TEXT NOT NULL DEFAULT ''"))
+    connection.execute(sa.text("DELETE FROM mobai_snapshots"))
+    order = "SELECT seq, kind, at, body FROM mobai_events WHERE experiment = :number ORDER BY seq"
+    write = sa.text("UPDATE mobai_events SET hash = :hash WHERE experiment = :number AND seq = :seq")
+    for (number,) in connection.execute(sa.text("SELECT id FROM mobai_experiments")).all():
+        head, last = "", 0
+        for rows in connection.execute(sa.text(order), {"number": number}).partitions(10_000):
+            hashes = []
+            for seq, kind, at, body in rows:
+                head, last = link(head, seq, kind, at, body), seq
+                hashes.append({"number": number, "seq": seq, "hash": head})
+            connection.execute(write, hashes)
+        end = {"number": number, "seq": last, "head": head}
+        connection.execute(sa.text("UPDATE mobai_experiments SET seq = :seq, head = :head WHERE id = :number"), end)
 
 
-# Step n makes version n out of version n - 1. Steps are never changed once released, only added.
-MIGRATIONS: list[Callable[[sa.Connection], None]] = [_first_tables]
+# Step n makes version n + 1 out of version n. Steps are never changed once released, only added.
+MIGRATIONS: list[Callable[[sa.Connection], None]] = [_chain_events]
+VERSION = 1 + len(MIGRATIONS)
 
 
 def migrate(engine: sa.Engine, *, create: bool) -> None:
     """Bring the tables up to date in one transaction, or make them with ``create``; refuse what is not ours."""
     with engine.connect().execution_options(begin="DEFERRED") as connection, connection.begin():
         there = _found(connection)
-        if there == len(MIGRATIONS):
+        if there == VERSION:
             return
         if there == 0 and not create:
             raise InputError(f"storage: {shown(engine.url)} holds no experiments; creating one makes the tables")
@@ -61,14 +91,16 @@ def migrate(engine: sa.Engine, *, create: bool) -> None:
         if engine.dialect.name == "postgresql":
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7267001)"))
         there = _found(connection)
-        for number, step in enumerate(MIGRATIONS[there:], there + 1):
-            what = "migrating to schema" if there else "making the tables of schema"
-            _log.info("%s: %s %d", engine.url.render_as_string(hide_password=True), what, number)
-            step(connection)
         if there == 0:
-            connection.execute(sa.insert(version).values(version=len(MIGRATIONS)))
-        elif there < len(MIGRATIONS):
-            connection.execute(sa.update(version).values(version=len(MIGRATIONS)))
+            _log.info("%s: making the tables of schema %d", shown(engine.url), VERSION)
+            metadata.create_all(connection)
+            connection.execute(sa.insert(version).values(version=VERSION, identity=uuid.uuid4().hex))
+        elif there < VERSION:
+            for number in range(there, VERSION):
+                _log.info("%s: migrating to schema %d", shown(engine.url), number + 1)
+                MIGRATIONS[number - 1](connection)
+            connection.execute(sa.update(version).values(version=VERSION))
+            connection.execute(sa.update(version).where(version.c.identity == "").values(identity=uuid.uuid4().hex))
 
 
 def _found(connection: sa.Connection) -> int:
@@ -76,8 +108,14 @@ def _found(connection: sa.Connection) -> int:
     tables = sa.inspect(connection).get_table_names()
     if version.name not in tables:
         return 0
-    there = connection.scalar(sa.select(version.c.version))
-    if there is None or there > len(MIGRATIONS):
-        url = connection.engine.url.render_as_string(hide_password=True)
-        raise StorageError(f"{url}: was written by a newer mobai (schema {there}, this one knows {len(MIGRATIONS)})")
-    return int(there)
+    rows = connection.execute(sa.select(version.c.version)).all()
+    if len(rows) != 1 or not isinstance(rows[0][0], int) or rows[0][0] < 1:
+        raise StorageError(f"{shown(connection.engine.url)}: is damaged: it must have one version of its tables")
+    check_version(rows[0][0], shown(connection.engine.url))
+    return int(rows[0][0])
+
+
+def check_version(there: int, address: str) -> None:
+    """Refuse tables of a newer version."""
+    if there > VERSION:
+        raise StorageError(f"{address}: was written by a newer mobai (schema {there}, this one knows {VERSION})")

@@ -9,17 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from mobai.errors import InputError, StorageError
 from mobai.live.database import Database
-from mobai.live.journal import Event, Handle, Log, Snapshot, check_handle, check_next, no_such
-from mobai.live.schema import events, experiments, migrate, snapshots
-
-_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+from mobai.live.journal import (
+    Event,
+    Handle,
+    Log,
+    Snapshot,
+    another_history,
+    check_handle,
+    check_next,
+    encode,
+    link,
+    no_such,
+    sealed,
+)
+from mobai.live.schema import VERSION, events, experiments, migrate, snapshots, version
 
 
 class SqlJournal:
@@ -30,6 +40,8 @@ class SqlJournal:
         self._statements = _Statements(self._database.engine.dialect.name)
         with self._database.errors:
             migrate(self._database.engine, create=create)
+        with self._database.errors, self._database.driver("DEFERRED") as driver:
+            self._identity = self._statements.identity(driver)
 
     def create(self, name: str, event: Event) -> Handle:
         """Begin an experiment with its first event; InputError if there is one of that name."""
@@ -40,7 +52,7 @@ class SqlJournal:
                 handle = Handle(name, int(added.scalar_one()))
             except IntegrityError:
                 raise InputError(f"name: there is an experiment {name!r} already") from None
-            self._statements.append(connection.connection.driver_connection, handle.number, event)
+            self._statements.append(connection.connection.driver_connection, handle.number, sealed(event, ""))
         return handle
 
     def find(self, name: str) -> Handle:
@@ -60,14 +72,12 @@ class SqlJournal:
     def lock(self, handle: Handle) -> Iterator[Log]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         with self._database.errors, self._database.driver("IMMEDIATE") as driver:
-            self._check(driver, handle, lock=True)
-            yield _SqlLog(driver, handle.number, self._statements)
+            yield _SqlLog(driver, self._check(driver, handle, lock=True), self._statements)
 
-    def read(self, handle: Handle, after: int = 0, most: int | None = None) -> Sequence[Event]:
+    def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them, without locking."""
         with self._database.errors, self._database.driver("DEFERRED") as driver:
-            self._check(driver, handle)
-            return self._statements.after(driver, handle.number, after, most)
+            return _SqlLog(driver, self._check(driver, handle), self._statements).after(after, head, most)
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
         """Return the latest snapshot, if there is any."""
@@ -98,25 +108,69 @@ class SqlJournal:
         """Let go of files and connections."""
         self._database.close()
 
-    def _check(self, driver: Any, handle: Handle, lock: bool = False) -> None:
-        """Refuse a handle whose experiment is gone, and lock the row of one that is there on PostgreSQL."""
-        check_handle(handle, self._statements.number(driver, handle.name, lock), lambda: self._statements.names(driver))
+    def _check(self, driver: Any, handle: Handle, lock: bool = False) -> _Row:
+        """Refuse a handle whose experiment is gone, and lock the row of one that is there on PostgreSQL.
+
+        What the storage is, and which version of its tables, is read in the same statement: both can change under a
+        process.
+        """
+        row = self._statements.row(driver, handle.name, lock)
+        if row is not None and row.version != VERSION:
+            raise StorageError(
+                f"the storage was migrated by another version of mobai (schema {row.version}, this process knows "
+                f"{VERSION}); start this process again with that version"
+            )
+        if row is not None and row.identity != self._identity:
+            raise StorageError("the storage was restored from a backup; nothing was written; load the experiment again")
+        check_handle(handle, None if row is None else row.number, lambda: self._statements.names(driver))
+        assert row is not None
+        return row
+
+
+class _Row(NamedTuple):
+    """An experiment as its row says: its number, its last event and that one's hash; and what the storage is."""
+
+    number: int
+    seq: int
+    head: str
+    version: int
+    identity: str
 
 
 class _SqlLog:
-    def __init__(self, driver: Any, number: int, statements: _Statements) -> None:
-        self._driver, self._number, self._statements = driver, number, statements
-        self._last: int | None = None
+    def __init__(self, driver: Any, row: _Row, statements: _Statements) -> None:
+        self._driver, self._row, self._statements = driver, row, statements
 
-    def after(self, seq: int) -> Sequence[Event]:
-        return self._statements.after(self._driver, self._number, seq)
+    def after(self, seq: int, head: str = "", most: int | None = None) -> Sequence[Event]:
+        """Return the events after one, whose hash must be ``head``, where it is given.
 
-    def append(self, event: Event) -> None:
-        if self._last is None:
-            self._last = self._statements.last(self._driver, self._number)
-        check_next(event, self._last)
-        self._statements.append(self._driver, self._number, event)
-        self._last = event.seq
+        The one before them is read, too: the chain goes on from there.
+        """
+        if seq > self._row.seq or (seq == self._row.seq and head and head != self._row.head):
+            raise another_history(seq)
+        if seq == self._row.seq:
+            return []
+        rows = self._statements.from_on(self._driver, self._row.number, seq, None if most is None else most + (seq > 0))
+        if seq > 0:
+            if not rows or rows[0][0] != seq or (head and rows[0][4] != head):
+                raise another_history(seq)
+            head, rows = rows[0][4], rows[1:]
+        found = _linked(rows, seq, head if seq > 0 else "")
+        complete = most is None or len(found) < most
+        last = next((event.hash for event in found if event.seq == self._row.seq), None if complete else self._row.head)
+        if last != self._row.head:
+            raise StorageError(
+                f"the journal was cut off or changed: event {self._row.seq:,} is not the one that was written last; "
+                "`mobai verify` says more"
+            )
+        return found
+
+    def append(self, event: Event) -> Event:
+        check_next(event, self._row.seq)
+        added = sealed(event, self._row.head)
+        self._statements.append(self._driver, self._row.number, added)
+        self._row = self._row._replace(seq=added.seq, head=added.hash)
+        return added
 
 
 class _Statements:
@@ -126,35 +180,72 @@ class _Statements:
         self._locking = dialect == "postgresql"
         mark = "%s" if self._locking else "?"
         self._number = f"SELECT id FROM {experiments.name} WHERE name = {mark}"
-        self._last = f"SELECT coalesce(max(seq), 0) FROM {events.name} WHERE experiment = {mark}"
-        self._append = f"INSERT INTO {events.name} (experiment, seq, kind, at, body) VALUES ({', '.join([mark] * 5)})"
-        self._after = (
-            f"SELECT seq, kind, at, body FROM {events.name} WHERE experiment = {mark} AND seq > {mark} ORDER BY seq"
+        self._found = (
+            "SELECT e.id, e.seq, e.head, s.version, s.identity "
+            f"FROM {experiments.name} e LEFT JOIN {version.name} s ON 1 = 1 WHERE e.name = {mark}"
         )
+        columns = "seq, kind, at, body, hash"
+        self._append = f"INSERT INTO {events.name} (experiment, {columns}) VALUES ({', '.join([mark] * 6)})"
+        self._advance = f"UPDATE {experiments.name} SET seq = {mark}, head = {mark} WHERE id = {mark}"
+        if self._locking:  # in one statement, which is one way to the server
+            self._append = f"WITH added AS ({self._append}) {self._advance}"
+        self._from = f"SELECT {columns} FROM {events.name} WHERE experiment = {mark} AND seq >= {mark} ORDER BY seq"
 
-    def number(self, driver: Any, name: str, lock: bool = False) -> int | None:
-        """Return the number of an experiment, None if there is none; its row is locked where the database is not."""
-        text = f"{self._number} FOR UPDATE" if lock and self._locking else self._number
-        row = driver.execute(text, (name,)).fetchone()
+    def number(self, driver: Any, name: str) -> int | None:
+        """Return the number of an experiment, None if there is none."""
+        row = driver.execute(self._number, (name,)).fetchone()
         return None if row is None else int(row[0])
+
+    def row(self, driver: Any, name: str, lock: bool) -> _Row | None:
+        """Return the row of an experiment, None if there is none; it is locked where the database is not."""
+        text = f"{self._found} FOR UPDATE OF e" if lock and self._locking else self._found
+        rows = driver.execute(text, (name,)).fetchall()
+        if len(rows) > 1 or (rows and rows[0][3] is None):
+            raise StorageError("the storage is damaged: it must have one version of its tables")
+        return _Row(*rows[0]) if rows else None
+
+    def identity(self, driver: Any) -> str:
+        """Return what tells this storage from a copy of it that was restored."""
+        return str(driver.execute(f"SELECT identity FROM {version.name}").fetchone()[0])
 
     def names(self, driver: Any) -> list[str]:
         """Return the names of all experiments."""
         return [row[0] for row in driver.execute(f"SELECT name FROM {experiments.name} ORDER BY id").fetchall()]
 
-    def last(self, driver: Any, number: int) -> int:
-        """Return the number of the last event."""
-        return int(driver.execute(self._last, (number,)).fetchone()[0])
-
     def append(self, driver: Any, number: int, event: Event) -> None:
-        """Add an event."""
-        driver.execute(self._append, (number, event.seq, event.kind, event.at, _encode(event.body)))
+        """Add an event, and note that it is the last."""
+        row = (number, event.seq, event.kind, event.at, encode(event.body), event.hash)
+        end = (event.seq, event.hash, number)
+        if self._locking:
+            driver.execute(self._append, (*row, *end))
+        else:
+            driver.execute(self._append, row)
+            driver.execute(self._advance, end)
 
-    def after(self, driver: Any, number: int, seq: int, most: int | None = None) -> list[Event]:
-        """Return the events after one, at most ``most`` of them."""
-        text = self._after if most is None else f"{self._after} LIMIT {most:d}"
-        found = driver.execute(text, (number, seq)).fetchall()
-        return [Event(place, kind, at, _decode(place, body)) for place, kind, at, body in found]
+    def from_on(self, driver: Any, number: int, seq: int, most: int | None) -> list[Any]:
+        """Return the rows of events from one on, at most ``most`` of them."""
+        text = self._from if most is None else f"{self._from} LIMIT {most:d}"
+        found: list[Any] = driver.execute(text, (number, seq)).fetchall()
+        return found
+
+
+def _linked(rows: Sequence[Any], seq: int, head: str) -> list[Event]:
+    """Return rows of the table as events; StorageError where the chain breaks."""
+    found = []
+    for place, kind, at, body, hash_ in rows:
+        if place != seq + 1:
+            raise StorageError(f"event {seq + 1} is missing from the journal")
+        seq, head = place, _checked_link(head, place, kind, at, body, hash_)
+        found.append(Event(place, kind, at, _decode(place, body), head))
+    return found
+
+
+def _checked_link(head: str, seq: int, kind: Any, at: Any, body: Any, claimed: Any) -> str:
+    """Return the hash of an event, which must be the one that was written with it."""
+    whole = isinstance(kind, str) and isinstance(at, float) and isinstance(body, str)
+    if not whole or link(head, seq, kind, at, body) != claimed:
+        raise StorageError(f"event {seq} is damaged: it is not what was written; `mobai verify` says more")
+    return str(claimed)
 
 
 def _decode(seq: int, body: str) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class State:
         except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
             raise StorageError(f"event 1 (created) is damaged: {error}") from error
         self.created_at = first.at
+        self.head = first.hash
         self.closed_at: float | None = None
         self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
@@ -78,6 +79,8 @@ class State:
             "arm_retired": self._arm_retired,
             "closed": self._closed,
         }
+        if self.closed_at is not None:
+            raise InputError("the experiment is closed, and nothing can follow")
         if event.kind == "asked":
             event = self._asked(event)
         elif event.kind in handlers:
@@ -93,6 +96,7 @@ class State:
             try:
                 if self.apply(event) != event:
                     raise InputError("it is incomplete: what was asked for must be in it")
+                self.head = event.hash
             except (InputError, LookupError, TypeError, ValueError) as error:
                 raise StorageError(f"event {event.seq} ({event.kind}) is damaged: {error}") from error
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from mobai.errors import InputError, StorageError
-from mobai.live.journal import Event, Handle, Journal, Snapshot
+from mobai.live.journal import Event, Handle, Journal, Snapshot, sealed
 
 
 def check_journal(make: Callable[[], Journal]) -> None:
     """Run a journal through what every journal must satisfy; raises AssertionError with the reason otherwise.
 
     ``make`` opens the same, at first empty, storage each time it is called. Events come back as they were appended, in
-    order; what is appended in a block that raises is gone; numbers are never skipped or used twice; names are kept
-    apart; snapshots are replaced; what is deleted is gone, and its handle reaches no other experiment.
+    order, each with its hash; a reader who knows another history is told so; what is appended in a block that raises
+    is gone; numbers are never skipped or used twice; names are kept apart; snapshots are replaced; what is deleted is
+    gone, and its handle reaches no other experiment.
     """
     journal = make()
     assert journal.names() == [], "a new storage must have no experiments"
     one = _keeps_events(journal, make)
+    _compares_histories(journal, one)
     _undoes_what_fails(journal, one)
     _refuses_gaps(journal, one)
     two = _keeps_names_apart(journal, one)
@@ -45,19 +48,40 @@ def _append(journal: Journal, handle: Handle, *events: Event) -> None:
 
 
 def _keeps_events(journal: Journal, make: Callable[[], Journal]) -> Handle:
-    first, second = _event(1, text="é \u2028 \x07", number=0.1 + 0.2, nothing=None), _event(2, list=[1, [2.5e-308, 3]])
-    one, other = journal.create("one", first), make()
+    first = sealed(_event(1, text="é \u2028 \x07", number=0.1 + 0.2, nothing=None), "")
+    second = sealed(_event(2, list=[1, [2.5e-308, 3]]), first.hash)
+    third = sealed(_event(3), second.hash)
+    fourth = sealed(_event(4), third.hash)
+    one, other = journal.create("one", first._replace(hash="")), make()
     assert journal.find("one") == one == other.find("one"), "find must give the handle that create gave"
-    _append(journal, one, second, _event(3))
-    assert list(journal.read(one)) == [first, second, _event(3)], "events must come back as they were appended"
-    assert list(journal.read(one, 2)) == [_event(3)], "read must leave out events up to the one named"
+    _append(journal, one, second._replace(hash=""), third)
+    assert list(journal.read(one)) == [first, second, third], "events must come back as they were appended"
+    assert list(journal.read(one, 2)) == [third], "read must leave out events up to the one named"
     assert list(journal.read(one, 1, 1)) == [second], "read must give at most as many events as asked for"
     with journal.lock(one) as log:
-        assert list(log.after(1)) == [second, _event(3)], "a lock must see what was appended before"
-        log.append(_event(4))
-        assert list(log.after(3)) == [_event(4)], "a lock must see what was appended in it"
-    assert list(other.read(one, 3)) == [_event(4)], "another opening must see what was appended"
+        assert list(log.after(1)) == [second, third], "a lock must see what was appended before"
+        assert log.append(_event(4)) == fourth, "append must return the event with its hash"
+        assert list(log.after(3)) == [fourth], "a lock must see what was appended in it"
+    assert list(other.read(one, 3)) == [fourth], "another opening must see what was appended"
     return one
+
+
+def _compares_histories(journal: Journal, one: Handle) -> None:
+    """Four events are there."""
+    head = journal.read(one)[2].hash
+    assert len(journal.read(one, 3, head=head)) == 1, "a reader who knows the last event must be given the next"
+
+    def lock(seq: int, head: str) -> None:
+        with journal.lock(one) as log:
+            log.after(seq, head)
+
+    lock(3, head)
+    for seq, known in ((3, "0" * 64), (2, head), (7, head)):
+        read = partial(journal.read, one, seq, head=known)
+        assert _raises(StorageError, read), "read must compare hashes"
+        assert _raises(StorageError, partial(lock, seq, known)), "a lock must compare hashes"
+    wrong = _event(5)._replace(hash=head)
+    assert _raises(StorageError, lambda: _append(journal, one, wrong)), "an event of another history must be refused"
 
 
 def _undoes_what_fails(journal: Journal, one: Handle) -> None:
