@@ -26,7 +26,7 @@ def command(name: str, events: bool, storage: str, form: str) -> None:
             {**event._asdict(), "at": views.time_text(event.at), "body": event.body if form == "json" else _json(event)}
             for event in experiment.history()
         ]
-        formats.emit(rows, form, ("seq", "kind", "at", "body"))
+        formats.emit(rows, form, ("seq", "kind", "at", "body", "hash"))
         return
     columns = ("id", "arm", "status", "asked_at", *experiment.problem.objective_names)
     formats.emit(experiment.records(), form, columns)

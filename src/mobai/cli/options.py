@@ -71,7 +71,7 @@ def objectives_option(required: bool = True) -> Decorator:
         required=required,
         metavar="TEXT",
         help="A metric, once for each: name, then after colons min, a family (bernoulli, unknown-variance, "
-        "bounded=1..5, gaussian=20), eps=0.1.",
+        "shared-variance, bounded=1..5, gaussian=20), eps=0.1.",
     )
 
 
@@ -91,7 +91,10 @@ def say_objectives(problem: Problem, console: Console = screen.out) -> None:
 def _rewards_of(problem: Problem, objective: Objective) -> str:
     """Say in words what the rewards of an objective are."""
     if not objective.family.known_noise:
-        words = {"unknown-variance": "nearly Gaussian, variance unknown"}
+        words = {
+            "unknown-variance": "nearly Gaussian, variance unknown",
+            "shared-variance": "nearly Gaussian, equally noisy in all arms, variance unknown",
+        }
         return f"rewards are {words.get(objective.family.word, objective.family.accepted)} ({objective.family.word})"
     sd = problem.sd[:, problem.objectives.index(objective)]
     shown = f"{sd[0]:g}" if (sd == sd[0]).all() else "as stated"

@@ -33,6 +33,7 @@ class Database:
     def __init__(self, url: str | sa.URL, *, create: bool) -> None:
         self.engine = _engine(url, create)
         self.sqlite = self.engine.dialect.name == "sqlite"
+        self.path = _path_of(str(self.engine.url.database)) if self.sqlite else None
         self.errors = _Errors(self.engine)
         self._idle: deque[sa.PoolProxiedConnection] = deque()
         # Whoever forgets to close it still leaves no connection behind.

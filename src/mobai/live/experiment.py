@@ -26,6 +26,7 @@ from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_bo
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
 from mobai.live.storage import open_journal
+from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Objective, Problem
 from mobai.problem.objective import is_name
 
@@ -277,6 +278,10 @@ class Experiment:
     def history(self) -> Sequence[Event]:
         """Return every event from the beginning."""
         return self._ledger.history()
+
+    def verify(self) -> Verification:
+        """Check the chain of events, what they add up to, the snapshot and the database."""
+        return verify_experiment(self._ledger.journal, self._ledger.handle)
 
     def records(self) -> list[dict[str, Any]]:
         """Return every assignment with what was told of it, as plain rows; None where nothing was."""

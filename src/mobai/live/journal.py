@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -77,8 +77,8 @@ class Journal(Protocol):
     A handle is refused once its experiment is gone (InputError), also if another one has its name (StorageError).
     """
 
-    def create(self, name: str, event: Event) -> Handle:
-        """Begin an experiment with its first event; InputError if there is one of that name."""
+    def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
+        """Begin an experiment with its first event, or several; InputError if there is one of that name."""
         ...
 
     def find(self, name: str) -> Handle:
@@ -110,6 +110,14 @@ class Journal(Protocol):
 
     def delete(self, name: str) -> None:
         """Remove an experiment with all its events."""
+        ...
+
+    def damage(self) -> list[str]:
+        """Return what the storage itself finds wrong with it."""
+        ...
+
+    def renew_identity(self) -> None:
+        """Let handles of before be refused, because the storage was restored from a copy."""
         ...
 
     def close(self) -> None:
@@ -155,14 +163,17 @@ class MemoryJournal:
         self._snapshots: dict[str, Snapshot] = {}
         self._lock = threading.RLock()
 
-    def create(self, name: str, event: Event) -> Handle:
-        """Begin an experiment with its first event; InputError if there is one of that name."""
+    def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
+        """Begin an experiment with its first event, or several; InputError if there is one of that name."""
         with self._lock:
             if name in self._events:
                 raise InputError(f"name: there is an experiment {name!r} already")
             check_next(event, 0)
+            log = _MemoryLog([sealed(event, "")])
+            for one in more:
+                log.append(one)
             self._created += 1
-            self._events[name], self._numbers[name] = [sealed(event, "")], self._created
+            self._events[name], self._numbers[name] = list(log.after(0)), self._created
             return self.find(name)
 
     def find(self, name: str) -> Handle:
@@ -203,6 +214,17 @@ class MemoryJournal:
             self.find(name)
             del self._events[name], self._numbers[name]
             self._snapshots.pop(name, None)
+
+    def damage(self) -> list[str]:
+        """Return nothing: memory is not looked into."""
+        return []
+
+    def renew_identity(self) -> None:
+        """Give every experiment another number."""
+        with self._lock:
+            for name in self._numbers:
+                self._created += 1
+                self._numbers[name] = self._created
 
     def close(self) -> None:
         """Do nothing: there is no connection."""

@@ -81,21 +81,22 @@ class Ledger:
         """Return every event from the beginning."""
         return self.journal.read(self.handle)
 
-    def fold(self, *, compare: bool = False) -> State:
-        """Return the state folded from the whole journal, with ``compare`` making every choice anew."""
+    def fold(self, *, compare: bool = False, until: int | None = None) -> State:
+        """Return the state folded from the journal, up to an event, with ``compare`` making every choice anew."""
         first = self.journal.read(self.handle, most=1)
         if not first:
             raise StorageError(f"{self.handle.name}: the journal is empty; it must begin with 'created'")
         state = State(first[0], compare=compare)
-        self._catch_up(state)
+        self._catch_up(state, until)
         return state
 
-    def _catch_up(self, state: State) -> None:
+    def _catch_up(self, state: State, until: int | None = None) -> None:
         """Take in what others have appended, a part at a time: a long journal does not fit into memory at once."""
-        while True:
-            fresh = self.journal.read(self.handle, state.seq, _EVENTS_AT_A_TIME, state.head)
+        while until is None or state.seq < until:
+            most = _EVENTS_AT_A_TIME if until is None else min(_EVENTS_AT_A_TIME, until - state.seq)
+            fresh = self.journal.read(self.handle, state.seq, most, state.head)
             state.apply_all(fresh)
-            if len(fresh) < _EVENTS_AT_A_TIME:
+            if len(fresh) < most:
                 return
 
     def _known(self) -> State:

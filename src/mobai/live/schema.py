@@ -100,7 +100,15 @@ def migrate(engine: sa.Engine, *, create: bool) -> None:
                 _log.info("%s: migrating to schema %d", shown(engine.url), number + 1)
                 MIGRATIONS[number - 1](connection)
             connection.execute(sa.update(version).values(version=VERSION))
-            connection.execute(sa.update(version).where(version.c.identity == "").values(identity=uuid.uuid4().hex))
+            if connection.scalar(sa.select(version.c.identity)) == "":
+                new_identity(connection)
+
+
+def new_identity(connection: sa.Connection) -> str:
+    """Give the storage another identity, and return it."""
+    made = uuid.uuid4().hex
+    connection.execute(sa.update(version).values(identity=made))
+    return made
 
 
 def _found(connection: sa.Connection) -> int:

@@ -7,8 +7,11 @@ experiment's row.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -29,7 +32,7 @@ from mobai.live.journal import (
     no_such,
     sealed,
 )
-from mobai.live.schema import VERSION, events, experiments, migrate, snapshots, version
+from mobai.live.schema import VERSION, events, experiments, migrate, new_identity, snapshots, version
 
 
 class SqlJournal:
@@ -43,8 +46,13 @@ class SqlJournal:
         with self._database.errors, self._database.driver("DEFERRED") as driver:
             self._identity = self._statements.identity(driver)
 
-    def create(self, name: str, event: Event) -> Handle:
-        """Begin an experiment with its first event; InputError if there is one of that name."""
+    @property
+    def path(self) -> Path | None:
+        """The file of SQLite, None for another database."""
+        return self._database.path
+
+    def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
+        """Begin an experiment with its first event, or several; InputError if there is one of that name."""
         check_next(event, 0)
         with self._database.errors, self._database.connection("IMMEDIATE") as connection:
             try:
@@ -52,7 +60,10 @@ class SqlJournal:
                 handle = Handle(name, int(added.scalar_one()))
             except IntegrityError:
                 raise InputError(f"name: there is an experiment {name!r} already") from None
-            self._statements.append(connection.connection.driver_connection, handle.number, sealed(event, ""))
+            empty = _Row(handle.number, 0, "", VERSION, self._identity)
+            log = _SqlLog(connection.connection.driver_connection, empty, self._statements)
+            for one in chain([event], more):
+                log.append(one)
         return handle
 
     def find(self, name: str) -> Handle:
@@ -103,6 +114,22 @@ class SqlJournal:
             for table, column in ((snapshots, snapshots.c.experiment), (events, events.c.experiment)):
                 connection.execute(sa.delete(table).where(column == handle.number))
             connection.execute(sa.delete(experiments).where(experiments.c.id == handle.number))
+
+    def damage(self) -> list[str]:
+        """Return what SQLite finds wrong with its file; PostgreSQL does not say."""
+        if not self._database.sqlite:
+            return []
+        try:
+            with self._database.driver("DEFERRED") as driver:
+                rows = driver.execute("PRAGMA integrity_check(10)").fetchall()
+        except sqlite3.Error as error:
+            return [str(error)]
+        return [row[0] for row in rows if row[0] != "ok"]
+
+    def renew_identity(self) -> None:
+        """Let handles of before be refused, because the storage was restored from a copy."""
+        with self._database.errors, self._database.connection("IMMEDIATE") as connection:
+            self._identity = new_identity(connection)
 
     def close(self) -> None:
         """Let go of files and connections."""

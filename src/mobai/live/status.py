@@ -37,8 +37,8 @@ class Status:
         Per arm: assignments handed out and answered; per arm and objective: rewards and their mean (own direction).
     pending, incomplete, dropped, expired
         Assignments by how they stand: of which nothing was told yet, of which metrics are missing that may still come.
-    events
-        How long the journal is.
+    events, head
+        How long the journal is, and the hash of its last event: written down, it proves later that nothing changed.
     created_at, closed_at
         Unix times; None while it is open.
     past
@@ -63,6 +63,7 @@ class Status:
     dropped: int
     expired: int
     events: int
+    head: str
     created_at: float
     closed_at: float | None
     past: tuple[tuple[str, str, int], ...]
@@ -107,6 +108,7 @@ def describe(name: str, state: State) -> Status:
         dropped=int((status == DROPPED).sum()),
         expired=int((status == EXPIRED).sum()) + overdue,
         events=state.seq,
+        head=state.head,
         created_at=state.created_at,
         closed_at=state.closed_at,
         past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in engine.past),

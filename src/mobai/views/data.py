@@ -103,6 +103,7 @@ def status_json(status: Status) -> dict[str, Any]:
         "dropped": status.dropped,
         "expired": status.expired,
         "events": status.events,
+        "head": status.head,
         "created_at": time_text(status.created_at),
         "closed_at": time_text(status.closed_at),
         "objectives": objectives,

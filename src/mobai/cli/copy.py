@@ -1,0 +1,19 @@
+"""``mobai copy``: an experiment goes to another storage."""
+
+from __future__ import annotations
+
+import click
+
+from mobai.cli import options, screen
+
+
+@click.command("copy")
+@options.name_argument()
+@click.option("--to", "target", required=True, metavar="URL", help="The other storage; it is made if it is not there.")
+@options.storage_option()
+def command(name: str, target: str, storage: str) -> None:
+    """Copy the experiment NAME, with its chain of events, into another storage."""
+    from mobai.live.copies import copy
+
+    copy(storage, name, target)
+    screen.say(f"copied {name}")
