@@ -28,7 +28,7 @@ from mobai.errors import InputError
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule
-from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
+from mobai.rules.stopping import Decision, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.forecast import Remaining, remaining_samples
 from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals
@@ -268,12 +268,18 @@ class Engine:
         return confidence_intervals(self.problem, self.observations, levels, decided)
 
     def forecast(self, log_inv_delta: float | None = None) -> Remaining | None:
-        """Forecast how many more samples the undecided objectives take; None before every arm has been observed."""
+        """Forecast how many more samples the undecided objectives take.
+
+        None before every arm has been observed, and for stopping rules that do not compare evidence with a level.
+        """
         x = self._log_inv_delta_asked(log_inv_delta)
         undecided = np.array([decision is None for decision in self._evidence.monitor.decisions(x)])
-        monitor = self._evidence.monitor
-        extra = monitor.surcharges if isinstance(monitor, ArmsMayChange) else 0.0
-        return remaining_samples(self.observations, undecided, self.stopping.level(self._at_start, x) + extra)
+        scoring = getattr(self._evidence.monitor, "scoring", None)
+        if scoring is None:
+            return None
+        return remaining_samples(
+            self.observations, undecided, self.stopping.level(self._at_start, x), scoring(self.told)
+        )
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""

@@ -10,7 +10,6 @@ import numpy as np
 from mobai.engine.engine import Engine
 from mobai.errors import InputError
 from mobai.kernels import interpreted
-from mobai.kernels.normal import all_above
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.stopping import GLR
@@ -30,13 +29,13 @@ def _play(rule: SamplingRule) -> None:
     _log.info("loading or compiling the kernels of %s", rule.name)
     problem = Problem(2, ["one:gaussian=1", "two:shared-variance", "three:bernoulli"])
     engine, rng = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1.0), np.random.default_rng(0)
-    for _ in range(3):
-        arm = engine.choose(rng)
+    for step in range(12):
+        arm = engine.choose(rng) if step == 2 else step % 2
         engine.ask(arm)
-        engine.tell(arm, [float(arm)] * 3)
+        engine.tell(arm, [float(step), float(step), float(step % 3 == 0)])
     engine.verdict()
     engine.intervals()
-    all_above(*np.ones((4, 1)))  # of the forecast
+    engine.forecast()
 
 
 def check_rule(rule: SamplingRule, problem: Problem) -> None:

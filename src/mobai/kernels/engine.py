@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
@@ -70,6 +72,19 @@ def exceeds(scoring: Scoring, obs: ObservationArrays, block: Integers, first: in
     if len(scoring.prices.retired) > 0:
         return True
     return weakest_pair(scoring, 0.0, obs, block, first, last, bar) > bar
+
+
+@entry
+def all_exceed(scoring: Scoring, obs: ObservationArrays, bars: Vector) -> bool:
+    """Whether the evidence of every objective exceeds its bar."""
+    block = np.full(3, -1)
+    for m in range(len(bars)):
+        block[:] = -1
+        if not exceeds(scoring, obs, block, m, m + 1, bars[m]):
+            return False
+        if len(scoring.prices.retired) > 0 and not evidence_of(scoring, obs, m) > bars[m]:
+            return False
+    return True
 
 
 @entry

@@ -9,7 +9,6 @@ import math
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.convex import answer, learned, new_search, next_point, settled
-from mobai.kernels.dense import Vector
 
 # The precisions of the half-normal bets, and their weights.
 WIDTHS = (0.25, 2.0, 16.0, 128.0, 1024.0, 8192.0, 65536.0)
@@ -78,15 +77,6 @@ def normal_score(gap: float, n_b: float, n_i: float, level: float, beyond: float
         if settled(search, level, beyond):
             return answer(search)
         x = next_point(search, 0.0)
-
-
-@entry
-def all_above(gaps: Vector, n_b: Vector, n_i: Vector, levels: Vector) -> bool:
-    """Whether the evidence of every pair is above its level."""
-    for k in range(len(gaps)):  # noqa: SIM110 - numba has no all()
-        if not normal_score(gaps[k], n_b[k], n_i[k], levels[k], levels[k]) > levels[k]:
-            return False
-    return True
 
 
 @entry

@@ -8,14 +8,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.normal import all_above
-from mobai.kernels.observations import NORMAL, UNIT
+from mobai.kernels.costs import renew
+from mobai.kernels.engine import all_exceed
+from mobai.kernels.evidence import Scoring
+from mobai.kernels.observations import NORMAL, UNIT, ObjectiveArrays, ObservationArrays
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import evidence_of, find_threshold
 
 # Rewards of each arm before its scatter says anything about what is to come.
 _FEWEST = 5
+# Where the variance is unknown, every arm needs some rewards before its gap, however large, says anything.
+_OPENINGS = {"student", "shared"}
+_FLOORS = (1, 2, 3, 5, 8, 12, 20)
 
 
 def forecast_samples(
@@ -23,21 +28,29 @@ def forecast_samples(
 ) -> float:
     """Return the total number of samples at which every pair of a noise-free experiment exceeds its threshold.
 
-    Arms are sampled in the proportions of ``weights``, each at least once; means and variances are seen exactly. Real
-    runs also pay for estimating them and for stopping at the last objective; see docs/planning.md for how much.
+    Arms are sampled in the proportions of ``weights``, each at least once, or as often as pays off where the variance
+    is unknown; means and variances are seen exactly. Real runs also pay for estimating them and for stopping at the
+    last objective; see docs/planning.md for how much.
     """
+    unknown = any(objective.family.model in _OPENINGS for objective in instance.objectives)
+    floors = _FLOORS if unknown else (1,)
+    return min(_forecast(instance, weights, log_inv_delta, threshold, fewest) for fewest in floors)
+
+
+def _forecast(instance: Instance, weights: FloatArray, log_inv_delta: float, threshold: str, fewest: float) -> float:
+    """Return the total number of samples, with at least ``fewest`` of each arm."""
     rule = find_threshold(threshold)
     level = rule.level(log_inv_delta, *instance.shape)
 
     def counts(total: float) -> FloatArray:
-        return np.maximum(total * weights, 1.0)
+        return np.maximum(total * weights, fewest)
 
     def enough(total: float) -> bool:
         pulls = np.broadcast_to(counts(total)[:, None], instance.shape)
         seen = Observations.of_statistics(instance.problem, instance.oriented_means, pulls, pulls * instance.sd**2)
         return bool(evidence_of(rule, seen, math.ceil(pulls[:, 0].sum())).min() > level)
 
-    high = float(instance.shape[0])
+    high = fewest * float(instance.shape[0])
     while not enough(high):
         high *= 2
     low = high / 2
@@ -66,51 +79,48 @@ class Remaining(NamedTuple):
 
 
 def remaining_samples(
-    observations: Observations, undecided: npt.NDArray[np.bool_], level: float | FloatArray
+    observations: Observations, undecided: npt.NDArray[np.bool_], level: float, scoring: Scoring
 ) -> Remaining | None:
     """Forecast how many more samples it takes to decide the objectives that are not; None too early.
 
     Per objective, arms get their shares of the single-objective optimum (Garivier and Kaufmann 2016, approximately),
-    and the evidence is that of Gaussian rewards whose standard deviations are those seen. A number to plan with, no
-    more: it forgets what the estimates themselves are uncertain of.
+    and what is to come is like what has been: the same means, scatter and histograms, more often. The evidence is that
+    of the family. A number to plan with, no more: it forgets what the estimates themselves are uncertain of.
     """
     arrays = observations.arrays
     active = arrays.active.astype(np.bool_)
     least = np.where(arrays.objectives.model == NORMAL, 1, _FEWEST)
     if (arrays.counts[:, active] < least[:, None]).any():
         return None
-    levels = np.broadcast_to(np.asarray(level, np.float64), arrays.active.shape)
     now = arrays.counts.min(axis=0)
     targets = np.array(
-        [_target(observations, m, now, levels) if undecided[m] else now for m in range(len(arrays.leaders))]
+        [_target(arrays, m, now, level, scoring) if undecided[m] else now for m in range(len(arrays.leaders))]
     )
     more = np.maximum(targets - now, 0.0)
     per_arm = more.max(axis=0)
     return Remaining(float(per_arm.sum()), more.sum(axis=1), per_arm)
 
 
-def _target(observations: Observations, m: int, now: FloatArray, levels: FloatArray) -> FloatArray:
+def _target(arrays: ObservationArrays, m: int, now: FloatArray, level: float, scoring: Scoring) -> FloatArray:
     """Return how many rewards of each arm decide an objective, none fewer than now; infinite if a leader is tied."""
-    arrays, best = observations.arrays, observations.arrays.leaders[m]
-    rivals = arrays.active.astype(np.bool_)
+    best, rivals = arrays.leaders[m], arrays.active.astype(np.bool_)
     rivals[best] = False
     gaps = (arrays.means[m, best] - arrays.means[m] + arrays.objectives.eps[m])[rivals]
+    if not (gaps > 0).all():
+        return np.where(arrays.active == 1, math.inf, now)
     # In a range the evidence knows how rewards scatter; what sampling goes by does not.
     seen = np.sqrt(arrays.scatter[m] / np.maximum(arrays.counts[m], 1))
     noise = seen if arrays.objectives.model[m] == UNIT else arrays.sd[m]
     sd = np.maximum(noise, 1e-6 * noise.max() + 1e-150)
-    if not (gaps > 0).all():
-        return np.where(arrays.active == 1, math.inf, now)
     shares = np.zeros(len(now))
     shares[rivals] = (sd[rivals] / gaps) ** 2
     shares[best] = sd[best] * math.sqrt(float(((shares[rivals] / sd[rivals]) ** 2).sum()))
     shares /= shares.sum()
+    grown = _alone(arrays, m)
 
     def enough(total: float) -> bool:
-        counts = np.maximum(now, total * shares)
-        ratio = sd[rivals] / sd[best]
-        apart = gaps / np.sqrt(sd[rivals] * sd[best])
-        return all_above(apart, counts[best] * ratio, counts[rivals] / ratio, np.maximum(levels[rivals], levels[best]))
+        _grow(arrays, m, grown, np.maximum(1.0, total * shares / np.maximum(now, 1.0)))
+        return all_exceed(scoring, grown, np.full(1, level))
 
     high = float(now.sum())
     while not enough(high) and high < 1e15:
@@ -120,3 +130,24 @@ def _target(observations: Observations, m: int, now: FloatArray, levels: FloatAr
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return np.maximum(now, high * shares)
+
+
+def _alone(arrays: ObservationArrays, m: int) -> ObservationArrays:
+    """Return a copy of the arrays of one objective."""
+    rows = slice(m, m + 1)
+    whole = ("active", "asked", "answered", "pending", "initial", "unobserved")
+    fields = {
+        name: value.copy() if name in whole else value[rows].copy()
+        for name, value in arrays._asdict().items()
+        if name != "objectives"
+    }
+    described = ObjectiveArrays._make(value[rows] for value in arrays.objectives)
+    return ObservationArrays(objectives=described, **fields)
+
+
+def _grow(arrays: ObservationArrays, m: int, grown: ObservationArrays, factors: FloatArray) -> None:
+    """Fill in what would be observed with so many times the rewards, all like those there are; in place."""
+    for name in ("counts", "sums", "scatter"):
+        getattr(grown, name)[0] = getattr(arrays, name)[m] * factors
+    grown.histograms[0] = arrays.histograms[m] * factors[:, None]
+    renew(grown)

@@ -117,11 +117,15 @@ class GLRMonitor:
         self.roster = Roster(problem.shape[0], np.ones(problem.shape[0], np.bool_), rule.reserve)
         self._blocks = np.full((len(self.records.bars), 3), -1)
 
+    def scoring(self, pulls: int) -> Scoring:
+        """Return how pairs are scored after this many pulls."""
+        return Scoring(self._rule.kind, self.roster.prices, float(pulls))
+
     def look(self, observations: Observations, at: float | None = None) -> bool:
         """Enter what exceeds all evidence so far, or the only level that matters; whether something did."""
         bars, found = self.records.bars, np.empty(len(self.records.bars))
         pulls, arrays = observations.told, observations.arrays
-        scoring = Scoring(self._rule.kind, self.roster.prices, float(pulls))
+        scoring = self.scoring(pulls)
         if not kernels.look(scoring, self._rule.sticky, arrays, bars, self._blocks, found):
             return False
         for n in np.flatnonzero(found > -np.inf).tolist():
