@@ -231,4 +231,5 @@ def test_unequal_noise_is_doubted() -> None:
         session.tell(arm, [rng.normal(0, (1.0, 1.0, 3.0)[arm])])
     (doubt,) = session.verdict(0.1).doubts
     assert doubt is not None
-    assert "use unknown-variance" in doubt
+    assert "the rewards of 'arm 2' scatter far more" in doubt
+    assert "begin a new experiment with unknown-variance" in doubt

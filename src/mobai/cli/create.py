@@ -56,7 +56,8 @@ def command(
     experiment = Experiment.create(storage, name, known, objectives, focus=not no_focus, **choices)
     if found is not None:
         experiment.record_all(found.rows())
-    screen.say(f"created {name}: {len(known)} arms, {len(objectives)} objectives, delta = {choices['delta']:g}")
+    metrics = views.plural(len(objectives), "objective")
+    screen.say(f"created {name}: {len(known)} arms, {metrics}, delta = {choices['delta']:g}")
     options.say_objectives(experiment.problem)
     if found is not None:
         screen.say(f"took over {len(found.arms):,} rows of {log}; {views.verdict_line(experiment.verdict())}")

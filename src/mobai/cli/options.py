@@ -95,7 +95,9 @@ def _rewards_of(problem: Problem, objective: Objective) -> str:
             "unknown-variance": "nearly Gaussian, variance unknown",
             "shared-variance": "nearly Gaussian, equally noisy in all arms, variance unknown",
         }
-        return f"rewards are {words.get(objective.family.word, objective.family.accepted)} ({objective.family.word})"
+        said = words.get(objective.family.word, objective.family.accepted)
+        bins = f", in {objective.family.histogram_bins:,} bins" if ":bins=" in str(objective.family) else ""
+        return f"rewards are {said}{bins} ({objective.family.word})"
     sd = problem.sd[:, problem.objectives.index(objective)]
     shown = f"{sd[0]:g}" if (sd == sd[0]).all() else "as stated"
     return f"rewards are {objective.family.word}, standard deviation {shown}"

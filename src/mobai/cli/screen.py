@@ -20,6 +20,7 @@ from mobai.kernels.cache import is_cold
 if TYPE_CHECKING:
     # Importing them imports the kernels; whether compiled, the command decides.
     from mobai.engine import Session, Verdict
+    from mobai.problem import IntArray
     from mobai.theory.intervals import Intervals
 
 # Names come from files: what looks like markup in them is part of the name.
@@ -70,11 +71,11 @@ def bar(share: float, width: int = 28) -> Text:
     return Text("█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip(), style="cyan")
 
 
-def intervals_table(verdict: Verdict, intervals: Intervals) -> Table:
-    """Return where the means lie, for the first arms; recommended arms in green."""
-    table = laid_out(views.intervals_table(verdict.problem, intervals))
+def intervals_table(verdict: Verdict, counts: IntArray, intervals: Intervals) -> Table:
+    """Return where the means lie; recommended arms in green."""
+    table, shown = laid_out(views.intervals_table(verdict, counts, intervals)), views.arms_to_show(verdict, counts)
     for m, column in enumerate(table.columns[1:]):
-        for i, cell in enumerate(column.cells):
+        for cell, i in zip(column.cells, shown, strict=False):
             if isinstance(cell, Text) and verdict.recommended[m] == i:
                 cell.stylize("green")
     table.caption, table.caption_justify = views.intervals_caption(verdict, intervals), "left"

@@ -103,7 +103,7 @@ def picture(status: Status) -> RenderableType:
         bar = ProgressBar(1.0, min(max(share, 0.0), 1.0), width=20)
         arm = Text(row[1], style="green" if decided else "yellow")
         table.add_row(Text(row[0]), arm, bar, Text(row[2]), Text(row[3]))
-    means = screen.laid_out(views.means_table(verdict.problem, status.pulls, status.means, status.intervals))
+    means = screen.laid_out(views.means_table(verdict, status.pulls, status.means, status.intervals, status.active))
     caption = Text(views.intervals_caption(verdict, status.intervals), style="italic")
     remarks = (Text(remark, style="bold") for remark in views.status_remarks(status))
     return Group(Text(views.status_line(status), style="bold"), table, Text(), means, caption, *remarks)

@@ -52,7 +52,7 @@ def _report(instance: Instance, policy: Policy, trial: Trial, delta: float) -> N
     verdict = trial.verdict
     screen.out.print(screen.verdict_table(verdict))
     screen.say()
-    screen.out.print(screen.intervals_table(verdict, trial.intervals))
+    screen.out.print(screen.intervals_table(verdict, trial.pulls, trial.intervals))
     screen.say()
     ending = "stopped" if verdict.stopped else "interrupted" if trial.interrupted else "gave up, undecided,"
     screen.say(f"{ending} after {verdict.pulls:,} pulls with {policy.sampling.name}, delta = {delta:g}")

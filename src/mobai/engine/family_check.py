@@ -83,8 +83,6 @@ class FamilyCheck:
                 return (
                     f"rewards scatter {found:.3g} times as much as the sd stated; use unknown-variance or a larger sd"
                 )
-        if family.model == "shared" and _one_stands_out(arrays.scatter[m], neighbours):
-            return "the rewards of one arm scatter far more than those of the others; use unknown-variance"
         repeats = self._found.repeats[m]
         constant = (neighbours >= 2) & (repeats == neighbours)
         if family.continuous and (constant.any() or _too_many(repeats, self._found.near[m])):
@@ -94,6 +92,12 @@ class FamilyCheck:
             if zero_or_one and (np.abs(observations.means[seen, m]) <= 1.0).all():
                 return f"{share}; if they are 0 or 1, begin a new experiment with bernoulli"
             return f"{share}; {_ADVICE}"
+        loud = _noisiest(arrays.scatter[m], neighbours) if family.model == "shared" else None
+        if loud is not None:
+            return (
+                f"the rewards of {problem.arms[loud]!r} scatter far more than those of the other arms; begin a new "
+                "experiment with unknown-variance"
+            )
         return None
 
 
@@ -113,17 +117,18 @@ def _too_large(excess: float, degrees: float) -> bool:
     return bool(chdtrc(degrees, excess) < _UNLIKELY_SCATTER)
 
 
-def _one_stands_out(scatter: FloatArray, degrees: FloatArray) -> bool:
-    """Whether one arm's scatter is beyond what chance explains if all have the same variance (Cochran's test)."""
+def _noisiest(scatter: FloatArray, degrees: FloatArray) -> int | None:
+    """Return the arm that scatters more than chance explains if all have the same variance, None if there is none."""
     others, rest = scatter.sum() - scatter, degrees.sum() - degrees
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (scatter / degrees) / (others / rest)
     arms = np.flatnonzero((degrees > 0) & (rest > 0) & (ratio > _SD_EXCEEDED**2))
     if not len(arms):
-        return False
+        return None
     from scipy.special import fdtrc
 
-    return bool((fdtrc(degrees[arms], rest[arms], ratio[arms]) < _UNLIKELY_SCATTER / len(scatter)).any())
+    tails = fdtrc(degrees[arms], rest[arms], ratio[arms])
+    return int(arms[tails.argmin()]) if tails.min() < _UNLIKELY_SCATTER / len(scatter) else None
 
 
 def _too_many(repeats: FloatArray, near: FloatArray) -> bool:

@@ -255,8 +255,8 @@ class Bounded(Family):
     low, high
         The ends of the range.
     bins
-        Into how many bins it is divided to weigh evidence; left out, about 64. More help if rewards keep to a small
-        part of the range.
+        Into how many bins it is divided to weigh evidence; left out, about 64. A tighter range helps more than more
+        bins.
     """
 
     low: float = 0.0
@@ -339,7 +339,8 @@ def choices_for(name: str) -> str:
     """Return how an objective may say what its rewards are, in plain words."""
     return (
         f"{name}:bernoulli (0 or 1), {name}:bounded=LOW..HIGH (scores, ratings, money with a cap), "
-        f"{name}:unknown-variance (nearly Gaussian: averages, times) or {name}:gaussian=SD"
+        f"{name}:unknown-variance (nearly Gaussian: averages, times), {name}:shared-variance (the same, equally noisy "
+        f"in all arms) or {name}:gaussian=SD"
     )
 
 

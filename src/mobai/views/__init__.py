@@ -26,7 +26,7 @@ from mobai.views.pages import (
     to_text,
     verdict_html,
 )
-from mobai.views.tables import intervals_table, means_table, missing_table, progress_table, verdict_table
+from mobai.views.tables import arms_to_show, intervals_table, means_table, missing_table, progress_table, verdict_table
 from mobai.views.words import (
     answer_text,
     certification,
@@ -46,6 +46,7 @@ __all__ = [
     "analysis_json",
     "analysis_text",
     "answer_text",
+    "arms_to_show",
     "bound_html",
     "certification",
     "finite",

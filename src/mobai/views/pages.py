@@ -51,7 +51,7 @@ def status_blocks(status: Status) -> list[Block]:
     return [
         Paragraph(status_line(status)),
         progress_table(verdict, status.forecast),
-        means_table(verdict.problem, status.pulls, status.means, status.intervals),
+        means_table(verdict, status.pulls, status.means, status.intervals, status.active),
         Paragraph(intervals_caption(verdict, status.intervals)),
         *(Paragraph(remark) for remark in status_remarks(status)),
     ]
@@ -64,7 +64,7 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
     return [
         Paragraph(f"{verdict_line(verdict).replace(' pull', ' row', 1)}{forecast}"),
         progress_table(verdict, more),
-        means_table(verdict.problem, analysis.counts, analysis.means, analysis.intervals),
+        means_table(verdict, analysis.counts, analysis.means, analysis.intervals),
         missing_table(analysis),
         Paragraph(intervals_caption(verdict, analysis.intervals)),
         Paragraph(analysis.assumption),

@@ -9,6 +9,9 @@ from mobai.document import Table
 from mobai.views.words import answer_text, missing_text, number_text
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
     from mobai.problem import FloatArray, IntArray, Problem
@@ -44,26 +47,50 @@ def progress_table(verdict: Verdict, forecast: Remaining | None) -> Table:
                 f"{objective.name} (min)" if objective.direction == "min" else objective.name,
                 answer_text(verdict, m),
                 missing_text(verdict, forecast, m),
-                "" if verdict.decisions[m] else f"{max(verdict.evidence[m], 0.0):.2f} of {verdict.threshold[m]:.2f}",
+                f"{max(verdict.evidence[m], 0.0):.2f} of {verdict.threshold[m]:.2f}",
             ]
         )
     return Table(["objective", "best arm", "state (forecast)", "nats"], rows, left=3)
 
 
-def intervals_table(problem: Problem, intervals: Intervals) -> Table:
-    """Return a row per arm, for the first arms: where its means lie."""
+def arms_to_show(verdict: Verdict, counts: IntArray) -> list[int]:
+    """Return the arms a table has room for: those that lead, then those with the most rewards, in their own order."""
+    leading = {*verdict.leaders, *verdict.recommended}
+    order = sorted(range(len(verdict.problem.arms)), key=lambda i: (i not in leading, -int(counts[i].sum()), i))
+    return sorted(order[:_MOST_ARMS])
+
+
+def _others(problem: Problem, columns: int) -> list[list[str]]:
+    """Return a row that says how many arms are not shown, if there are any."""
+    left_out = len(problem.arms) - _MOST_ARMS
+    return [[f"... and {left_out:,} more", *[""] * (columns - 1)]] if left_out > 0 else []
+
+
+def intervals_table(verdict: Verdict, counts: IntArray, intervals: Intervals) -> Table:
+    """Return a row per arm: where its means lie."""
+    problem = verdict.problem
     rows = [
-        [arm, *(f"{low:.4g} to {high:.4g}" for low, high in zip(intervals.lower[i], intervals.upper[i], strict=True))]
-        for i, arm in enumerate(problem.arms[:_MOST_ARMS])
+        [
+            problem.arms[i],
+            *(f"{low:.4g} to {high:.4g}" for low, high in zip(intervals.lower[i], intervals.upper[i], strict=True)),
+        ]
+        for i in arms_to_show(verdict, counts)
     ]
-    return Table(["arm", *problem.objective_names], rows)
+    header = ["arm", *problem.objective_names]
+    return Table(header, [*rows, *_others(problem, len(header))])
 
 
-def means_table(problem: Problem, counts: IntArray, means: FloatArray, intervals: Intervals) -> Table:
-    """Return a row per arm, for the first arms: mean, interval and number of rewards in each objective."""
-    rows = []
-    for i, arm in enumerate(problem.arms[:_MOST_ARMS]):
-        cells = [arm]
+def means_table(
+    verdict: Verdict,
+    counts: IntArray,
+    means: FloatArray,
+    intervals: Intervals,
+    active: npt.NDArray[np.bool_] | None = None,
+) -> Table:
+    """Return a row per arm: mean, interval and number of rewards in each objective; retired ones are marked."""
+    rows, problem = [], verdict.problem
+    for i in arms_to_show(verdict, counts):
+        cells = [problem.arms[i] if active is None or active[i] else f"{problem.arms[i]} (retired)"]
         for m in range(problem.shape[1]):
             low, high = intervals.lower[i, m], intervals.upper[i, m]
             shown = [number_text(float(value), float(high - low)) for value in (means[i, m], low, high)]
@@ -73,7 +100,8 @@ def means_table(problem: Problem, counts: IntArray, means: FloatArray, intervals
         rows.append(
             [*cells, " to ".join(f"{n:,}" for n in (numbers if len(numbers) < 3 else numbers[:: len(numbers) - 1]))]
         )
-    return Table(["arm", *(f"{name}: mean (interval)" for name in problem.objective_names), "rewards"], rows)
+    header = ["arm", *(f"{name}: mean (interval)" for name in problem.objective_names), "rewards"]
+    return Table(header, [*rows, *_others(problem, len(header))])
 
 
 def missing_table(analysis: Analysis) -> Table:
@@ -84,9 +112,10 @@ def missing_table(analysis: Analysis) -> Table:
     for m in shown:
         header += [f"{problem.objective_names[m]}: rewards", "missing"]
     rows = []
-    for i, arm in enumerate(problem.arms[:_MOST_ARMS]):
-        cells = [arm]
+    for i in arms_to_show(analysis.verdict, analysis.counts):
+        cells = [problem.arms[i]]
         for m in shown:
             cells += [f"{analysis.counts[i, m]:,}", f"{analysis.missing[i, m]:,}"]
         rows.append([*cells, "-" if more is None or more.per_arm[i] == math.inf else f"{more.per_arm[i]:,.0f}"])
-    return Table([*header, "more (forecast)"], rows)
+    header.append("more (forecast)")
+    return Table(header, [*rows, *_others(problem, len(header))])
