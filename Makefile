@@ -16,7 +16,7 @@ help:  ## list the targets
 demo: $(VENV)/core.stamp  ## find the best advert for every metric, live in the terminal
 	@$(BIN)/mobai demo
 
-test: $(VENV)/test.stamp  ## run every test and doctest, and print the coverage
+test: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test and doctest, and print the coverage
 	@$(BIN)/mobai warm  # under coverage compiling takes several times as long
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) --cov --cov-report=
 	$(BIN)/python -m pytest --cov --cov-append --cov-report=term
@@ -46,6 +46,11 @@ $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[$*]'
+	@touch $@
+
+# Programs that tests use and PyPI does not have.
+$(VENV)/system.stamp: tests/system-packages | $(BIN)/python
+	@tests/system-packages
 	@touch $@
 
 # mypy reads the tests, so linting needs their libraries too.

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mobai import Experiment
+from mobai.live import journal
 
 ARMS = ["a", "b", "c", "d"]
 OBJECTIVES = ["clicks:gaussian=1", "cost:min:gaussian=1"]
@@ -124,6 +125,25 @@ def long_journals(folder: Path, rounds: int) -> None:
     in_turns(actions, 10)
     short, long = in_turns(actions, rounds).values()
     print(f"ask + tell after 100 and 100,000 events, median ms: {short:.2f} and {long:.2f}, ratio {long / short:.2f}")
+
+
+def chain(folder: Path, rounds: int) -> None:
+    """Compare rounds with those whose events have no hash, in turns."""
+    tests = [Experiment.create(f"sqlite:///{folder / f'{n}.chain.db'}", "x", ARMS, OBJECTIVES) for n in range(2)]
+    hashed, plain = map(one_round, tests)
+
+    def without() -> None:
+        kept, journal.link = journal.link, lambda *_: ""
+        try:
+            plain()
+        finally:
+            journal.link = kept
+
+    actions = {"with hashes": hashed, "without": without}
+    in_turns(actions, 20)
+    medians = in_turns(actions, 3 * rounds)
+    share = medians["with hashes"] / medians["without"] - 1
+    print(f"the chain of hashes: {share:+.1%} of a durable round ({medians['without']:.3f} ms without)")
 
 
 class _fast:
@@ -259,6 +279,7 @@ def main(rounds: int = 30) -> None:
         beside_optuna(folder, rounds)
         batches(folder)
         long_journals(folder, rounds)
+        chain(folder, rounds)
 
 
 if __name__ == "__main__":

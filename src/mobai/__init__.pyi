@@ -15,11 +15,16 @@ from mobai.lab.simulate import simulate as simulate
 from mobai.lab.summary import Summary as Summary
 from mobai.lab.warm_up import compile_kernels as compile_kernels
 from mobai.live.assignments import Assignment as Assignment
+from mobai.live.copies import backup as backup
+from mobai.live.copies import copy as copy
+from mobai.live.copies import restore as restore
 from mobai.live.experiment import Experiment as Experiment
 from mobai.live.settings import Settings as Settings
 from mobai.live.status import Status as Status
 from mobai.live.storage import delete as delete
 from mobai.live.storage import experiment_names as experiment_names
+from mobai.live.verify import Verification as Verification
+from mobai.live.verify import verify as verify
 from mobai.problem import Arm as Arm
 from mobai.problem import Bernoulli as Bernoulli
 from mobai.problem import Bounded as Bounded

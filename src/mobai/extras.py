@@ -21,12 +21,12 @@ def need(module: str) -> Any:
 
 
 def find_object(path: str, argument: str) -> Any:
-    """Return what ``package.module:name`` names; as with ``python -m``, modules of the current folder are found."""
+    """Return what ``package.module:name`` names; modules of the current folder are found after installed ones."""
     module, colon, name = path.partition(":")
     if not colon or not module or not name:
         raise InputError(f"{argument} must be written package.module:name, not {path!r}")
     if "" not in sys.path:
-        sys.path.insert(0, "")
+        sys.path.append("")
     try:
         return getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -125,3 +128,41 @@ def test_output_that_cannot_be_encoded(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "\\xe9" in done.stdout
     assert done.stderr == "mobai: output: ascii cannot show every character; set PYTHONIOENCODING=utf-8\n"
+
+
+def test_formulas_can_be_defused(capsys: pytest.CaptureFixture[str], storage: str) -> None:
+    words = ("--arm", "=cmd|' /C calc'!A0", "--arm", "@SUM(1)", "--objective", "-gain:gaussian=1")
+    assert mobai(capsys, "create", "x", *words)[0] == 0
+    assert mobai(capsys, "ask", "x", "-n", "2")[0] == 0
+    assert mobai(capsys, "tell", "x", "1", "--", "-gain=-2")[0] == 0
+    plain = list(csv.reader(io.StringIO(mobai(capsys, "export", "x", "--format", "csv")[1])))
+    safe = list(csv.reader(io.StringIO(mobai(capsys, "export", "x", "--format", "csv", "--excel")[1])))
+    assert [row[1] for row in plain[1:]] == ["=cmd|' /C calc'!A0", "@SUM(1)"]
+    assert [row[1] for row in safe[1:]] == ["'=cmd|' /C calc'!A0", "'@SUM(1)"]
+    assert (safe[0][4], safe[1][4]) == ("'-gain", "-2.0")
+
+
+def test_verify_backup_restore_copy(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path) -> None:
+    mobai(capsys, "ask", "ads", "-n", "3")
+    mobai(capsys, "tell", "ads", "1", "click=1")
+    code, out, _ = mobai(capsys, "verify")
+    assert code == 0
+    assert out.startswith("ads: intact, 3 events, head ")
+    head = json.loads(mobai(capsys, "status", "ads", "--format", "json")[1])["head"]
+    assert head in out
+    assert json.loads(mobai(capsys, "export", "ads", "--events", "--format", "json")[1])[-1]["hash"] == head
+    saved, other = str(tmp_path / "saved.db"), f"sqlite:///{tmp_path / 'other.db'}"
+    assert mobai(capsys, "backup", saved)[0] == 0
+    assert mobai(capsys, "backup", saved)[:2] == (2, "")
+    assert mobai(capsys, "copy", "ads", "--to", other)[0] == 0
+    assert head in mobai(capsys, "verify", "ads", "--storage", other)[1]
+    mobai(capsys, "drop", "ads", "2")
+    assert mobai(capsys, "restore", saved)[0] == 2
+    assert mobai(capsys, "restore", saved, "--replace")[0] == 0
+    assert head in mobai(capsys, "verify")[1]
+    with closing(sqlite3.connect(storage.removeprefix("sqlite:///"))) as connection, connection:
+        connection.execute("UPDATE mobai_events SET at = at + 1 WHERE seq = 2")
+    code, out, _ = mobai(capsys, "verify")
+    assert code == 1
+    assert "ads: NOT intact, 1 events" in out
+    assert "event 2 is damaged" in out

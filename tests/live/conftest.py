@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -68,7 +69,7 @@ def postgresql() -> Iterator[str]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _wait_for(url: str, server: subprocess.Popen[str]) -> None:
+def _wait_for(url: str, server: subprocess.Popen[Any]) -> None:
     engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
     for _ in range(150):
         assert server.poll() is None, "PostgreSQL did not start"
@@ -78,6 +79,33 @@ def _wait_for(url: str, server: subprocess.Popen[str]) -> None:
         except sa.exc.OperationalError:
             time.sleep(0.1)
     raise AssertionError("PostgreSQL did not answer")
+
+
+@pytest.fixture(scope="session")
+def pgbouncer(postgresql: str) -> Iterator[str]:
+    """The address of the same server behind PgBouncer in transaction mode, with two connections to it."""
+    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if program is None:
+        assert "CI" not in os.environ, "install pgbouncer"
+        pytest.skip("pgbouncer is not installed (apt-get install pgbouncer)")
+    home, port, server = Path(tempfile.mkdtemp(prefix="mobai-bouncer-")), _free_port(), sa.make_url(postgresql)
+    (home / "users.txt").write_text('"mobai" ""\n')
+    (home / "pgbouncer.ini").write_text(
+        f"[databases]\n* = host=127.0.0.1 port={server.port} user=mobai\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+        f"listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 2\n"
+        f"auth_file = {home / 'users.txt'}\nmax_client_conn = 200\n"
+    )
+    as_nobody = ["-u", "nobody"] if os.geteuid() == 0 else []
+    home.chmod(0o755)
+    bouncer = subprocess.Popen([program, "-q", *as_nobody, str(home / "pgbouncer.ini")])
+    try:
+        url = f"postgresql://mobai@127.0.0.1:{port}"
+        _wait_for(f"{url}/postgres", bouncer)
+        yield url
+    finally:
+        bouncer.kill()
+        bouncer.wait(30)
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture

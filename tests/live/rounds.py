@@ -22,8 +22,8 @@ def measure(number: int, arm: str) -> dict[str, float]:
     return {"click": float(rng.random() < CHANCES.get(arm, 0.3)), "latency": float(rng.normal(TIMES.get(arm, 85), 10))}
 
 
-def new(storage: Any = None, **options: Any) -> Experiment:
-    return Experiment.create(MemoryJournal() if storage is None else storage, "test", ARMS, OBJECTIVES, **options)
+def new(storage: Any = None, name: str = "test", **options: Any) -> Experiment:
+    return Experiment.create(MemoryJournal() if storage is None else storage, name, ARMS, OBJECTIVES, **options)
 
 
 def run(test: Experiment, rounds: int) -> None:

@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from mobai import Experiment, InputError, StorageError
-from mobai.live import schema
+from mobai.live import schema, sql
 from mobai.live.sql import SqlJournal
 
 FLEET = Path(__file__).with_name("fleet.py")
@@ -156,7 +156,7 @@ def test_a_newer_schema(storage: str) -> None:
     with journal._database.engine.begin() as connection:
         connection.execute(sa.update(schema.version).values(version=99))
     journal.close()
-    with pytest.raises(StorageError, match=r"was written by a newer mobai \(schema 99, this one knows 1\)"):
+    with pytest.raises(StorageError, match=r"was written by a newer mobai \(schema 99, this one knows 2\)"):
         SqlJournal(storage)
 
 
@@ -169,10 +169,12 @@ def test_migrations_run_once_and_in_order(storage: str, monkeypatch: pytest.Monk
         connection.execute(sa.text("CREATE TABLE mobai_notes (note TEXT)"))
 
     monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, add_notes])
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    monkeypatch.setattr(sql, "VERSION", schema.VERSION)
     for _ in range(2):
         journal = SqlJournal(storage)
         with journal._database.engine.connect() as connection:
-            assert connection.scalar(sa.select(schema.version.c.version)) == 2
+            assert connection.scalar(sa.select(schema.version.c.version)) == 3
             assert "mobai_notes" in sa.inspect(connection).get_table_names()
         assert Experiment.load(journal, "x").verdict().pulls == 1
         journal.close()

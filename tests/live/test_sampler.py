@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 import random
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -243,3 +245,26 @@ def test_what_a_measurement_leaves_out_will_not_come() -> None:
     run_sampler(test, lambda _: metrics[next(calls) % 2], max_pulls=20)
     assert test.status().incomplete == 0
     assert test.status().pulls.sum(axis=0).tolist() == [20, 10]
+
+
+def test_what_a_command_complains_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    script = tmp_path / "fail.py"
+    script.write_text("import sys; sys.stderr.write('\x1b[2J\x1b]0;owned\x07gone \u202e'); sys.exit(3)")
+    with pytest.raises(SamplerError) as found:
+        command_sampler(f"{sys.executable} {script}")("A")
+    assert str(found.value) == "exit code 3 (\\x1b[2J\\x1b]0;owned\\x07gone \\u202e)"
+
+
+def test_modules_of_this_folder_do_not_hide_installed_ones(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('hidden')")
+    (tmp_path / "own.py").write_text("def measure(arm):\n    return {'x': 1.0}\n")
+    code = "from mobai.live.sampler import function_sampler; print(function_sampler('own:measure')('A'))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "{'x': 1.0}\n"
+
+
+def test_a_command_finds_the_arm_in_its_environment() -> None:
+    words = [sys.executable, "-c", "import json, os; print(json.dumps({'x': len(os.environ['MOBAI_ARM'])}))"]
+    assert command_sampler(shlex.join(words))("a; rm -rf $HOME") == {"x": 15}

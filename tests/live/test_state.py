@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.live.rounds import facts, new, run
 
 from mobai import Experiment, StorageError
-from mobai.live.journal import Event, Handle, MemoryJournal
+from mobai.live.assignments import Assignments
+from mobai.live.journal import Event, Handle, Journal, MemoryJournal
 from mobai.live.state import State
 
 
@@ -108,3 +110,33 @@ def test_damaged_events_are_not_taken_in(kind: str, body: dict[str, Any]) -> Non
         with pytest.raises(StorageError, match=r"event 5 .*(is damaged|does not know)"):
             use()
     assert len(journal.read(handle)) == 5
+
+
+def test_a_clock_that_was_ahead_does_not_stop_expiry(make_journal: Callable[[], Journal], monkeypatch: Any) -> None:
+    """An assignment stamped a year ahead: it expires, and so do those after it."""
+    clock = [1e9]
+    monkeypatch.setattr("time.time", lambda: clock[0])
+    test = new(make_journal(), expire_after=60.0)
+    clock[0] += 3.15e7
+    test.ask(2)
+    clock[0] -= 3.15e7 - 1.0
+    test.ask(2)
+    clock[0] += 61.0
+    test.ask()
+    assert (test.status().pending, test.status().expired) == (1, 4)
+    assert [event.body["ids"] for event in test.history() if event.kind == "expired"] == [[1, 2, 3, 4]]
+    loaded = Experiment.load(make_journal(), "test")
+    clock[0] += 61.0
+    loaded.ask()
+    assert (loaded.status().pending, loaded.status().expired) == (1, 5)
+
+
+def test_times_of_expiry_in_a_snapshot() -> None:
+    assignments = Assignments(1)
+    for at in (5.0, 9.0, 7.0, 8.0):
+        assignments.add(0, at)
+    again = Assignments(1)
+    again.restore(assignments.arrays())
+    for one in (assignments, again):
+        assert [one.overdue(before) for before in (5.0, 6.0, 7.5, 8.5)] == [[], [1], [1, 2, 3], [1, 2, 3, 4]]
+        assert one.since(2) == 9.0

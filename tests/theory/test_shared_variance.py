@@ -191,6 +191,10 @@ def sorted_batch(rng: np.random.Generator, size: int) -> tuple[list[int], FloatA
     return [0] * size + [1] * size, rewards.reshape(-1, 1)
 
 
+def tell_at_once(observations: Observations, arms: list[int], rewards: FloatArray) -> None:
+    observations.tell_all(np.array(arms), rewards, np.ones(len(arms), np.bool_))
+
+
 @pytest.mark.parametrize("size", [2, 3, 30])
 def test_the_order_within_a_batch_means_nothing(size: int) -> None:
     """Sorted by value, the first two rewards of an arm are its two smallest: they are not looked at."""
@@ -199,12 +203,12 @@ def test_the_order_within_a_batch_means_nothing(size: int) -> None:
     for _ in range(runs):
         observations = Observations(problem)
         arms, rewards = sorted_batch(rng, size)
-        observations.tell_all(arms, rewards, [True] * len(arms))
+        tell_at_once(observations, arms, rewards)
         assert observations.arrays.opening[0] == AT_ONCE
         failed += noise_bound_of(observations.arrays, 0, 0.0) < 1.0
         shuffled = rng.permutation(len(arms))
         again = Observations(problem)
-        again.tell_all([arms[n] for n in shuffled], rewards[shuffled], [True] * len(arms))
+        tell_at_once(again, [arms[n] for n in shuffled], rewards[shuffled])
         assert noise_bound_of(again.arrays, 0, 3.0) == pytest.approx(noise_bound_of(observations.arrays, 0, 3.0))
     interval = binomtest(failed, runs).proportion_ci(0.999)
     assert interval.low <= 0.05 <= interval.high
@@ -215,7 +219,7 @@ def test_a_batch_after_single_rewards_has_no_first_two() -> None:
     observations = Observations(Problem(2, ["x:shared-variance"]))
     observations.tell(0, rng.normal(size=1))
     arms, rewards = sorted_batch(rng, 20)
-    observations.tell_all(arms, rewards, [True] * len(arms))
+    tell_at_once(observations, arms, rewards)
     assert observations.arrays.opening[0] == OVER
     assert observations.arrays.early[0, :, PAIR].tolist() == [math.inf] * 2
     assert noise_bound_of(observations.arrays, 0, 3.0) == math.inf

@@ -18,7 +18,8 @@ from mobai.live.journal import Event
 @click.option("--events", is_flag=True, help="The journal itself, event by event, instead of assignments.")
 @options.storage_option()
 @formats.format_option()
-def command(name: str, events: bool, storage: str, form: str) -> None:
+@formats.excel_option()
+def command(name: str, events: bool, storage: str, form: str, excel: bool) -> None:
     """Print the assignments of the experiment NAME with what was told of them."""
     experiment = load_experiment(storage, name)
     if events:
@@ -26,10 +27,10 @@ def command(name: str, events: bool, storage: str, form: str) -> None:
             {**event._asdict(), "at": views.time_text(event.at), "body": event.body if form == "json" else _json(event)}
             for event in experiment.history()
         ]
-        formats.emit(rows, form, ("seq", "kind", "at", "body", "hash"))
+        formats.emit(rows, form, ("seq", "kind", "at", "body", "hash"), excel=excel)
         return
     columns = ("id", "arm", "status", "asked_at", *experiment.problem.objective_names)
-    formats.emit(experiment.records(), form, columns)
+    formats.emit(experiment.records(), form, columns, excel=excel)
 
 
 def _json(event: Event) -> str:

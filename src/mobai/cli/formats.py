@@ -23,11 +23,19 @@ def format_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option("--format", "form", type=choice, default="table", show_default=True, help="Output format.")
 
 
-def emit(rows: Sequence[Row], form: str, columns: Sequence[str]) -> None:
-    """Print rows."""
+def excel_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Offer CSV in which no text is a formula."""
+    words = "With --format csv: put ' before texts that a spreadsheet would take for formulas."
+    return click.option("--excel", is_flag=True, help=words)
+
+
+def emit(rows: Sequence[Row], form: str, columns: Sequence[str], *, excel: bool = False) -> None:
+    """Print rows; with ``excel``, CSV has no formulas."""
     if form == "json":
         click.echo(json.dumps([_plain(row) for row in rows], indent=2, allow_nan=False))
     elif form == "csv":
+        if excel:
+            rows, columns = _defused(rows), [_defuse(name) for name in columns]
         click.echo(as_csv(rows, columns), nl=False)
     else:
         table = screen.plain_table(*columns)
@@ -43,6 +51,15 @@ def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
     writer.writeheader()
     writer.writerows([{key: _plain_value(value) for key, value in row.items()} for row in rows])
     return buffer.getvalue()
+
+
+def _defused(rows: Sequence[Row]) -> list[Row]:
+    return [{_defuse(key): _defuse(value) for key, value in row.items()} for row in rows]
+
+
+def _defuse(value: Any) -> Any:
+    """Return a text that no spreadsheet takes for a formula; numbers are what they are."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from mobai.engine.family_check import FamilyCheck
 from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
+from mobai.kernels.dense import Integers
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule
@@ -153,22 +154,24 @@ class Engine:
             return
         if self._complete is self._evidence and any(one.complete is None for one in told):
             self._complete = copy.deepcopy(self._evidence)
-        arms, first = [one.arm for one in told], [one.first for one in told]
-        rewards = self._oriented([one.rewards for one in told])
-        looked = self._evidence.tell_all(arms, rewards, first, at)
-        self._check.tell_all(arms, rewards, self.observations)
-        whole = [one for one in told if one.complete is not None]
-        if whole:
-            arms, first = [one.arm for one in whole], [True] * len(whole)
-            rewards = self._oriented([one.complete for one in whole])
-            self.sampling.tell_all(arms, rewards, first)
-            if self._complete is not self._evidence:
-                looked = self._complete.tell_all(arms, rewards, first, at)
-            if looked:
-                self._set_focus()
+        moment = self._moment([(one.arm, one.rewards, one.first) for one in told])
+        looked = self._evidence.tell_all(*moment, at)
+        self._check.tell_all(*moment[:2], self.observations)
+        if not all(one.first and one.complete is one.rewards for one in told):
+            whole = [(one.arm, one.complete, True) for one in told if one.complete is not None]
+            if not whole:
+                return
+            moment = self._moment(whole)
+        self.sampling.tell_all(*moment)
+        if self._complete is not self._evidence:
+            looked = self._complete.tell_all(*moment, at)
+        if looked:
+            self._set_focus()
 
-    def _oriented(self, rewards: Sequence[Any]) -> FloatArray:
-        return np.array(rewards, np.float64) * self.problem.signs
+    def _moment(self, pulls: Sequence[tuple[int, Any, bool]]) -> tuple[Integers, FloatArray, npt.NDArray[np.bool_]]:
+        """Return arms, oriented rewards, and which are the first of their pull, in arrays."""
+        arms, rewards, first = zip(*pulls, strict=True)
+        return np.array(arms, np.int64), np.array(rewards, np.float64) * self.problem.signs, np.array(first, np.bool_)
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:
         """Let one more arm take part, the last one of ``problem``; objectives decided before are open again."""

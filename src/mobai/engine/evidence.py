@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from mobai.errors import InputError
+from mobai.kernels.dense import Integers
 from mobai.problem import FloatArray, Problem
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.theory.observations import Observations
@@ -20,7 +24,7 @@ class Evidence:
         self._stopping = stopping.name
 
     def tell_all(
-        self, arms: Sequence[int], rewards: FloatArray, first: Sequence[bool], at: float | None = None
+        self, arms: Integers, rewards: FloatArray, first: npt.NDArray[np.bool_], at: float | None = None
     ) -> bool:
         """Add rewards as one moment and look once; return whether something may have been decided."""
         self.observations.tell_all(arms, rewards, first)

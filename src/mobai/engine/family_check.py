@@ -14,7 +14,6 @@ Two things are looked for, neither of which a proof can see:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,10 +39,10 @@ class FamilyCheck:
         shape = problem.shape[::-1]
         self._found = RepeatArrays(np.full(shape, np.nan), np.zeros(shape), np.zeros(shape))
 
-    def tell_all(self, arms: Sequence[int], rewards: FloatArray, observations: Observations) -> None:
+    def tell_all(self, arms: Integers, rewards: FloatArray, observations: Observations) -> None:
         """Take in the rewards of several pulls, NaN where one is missing, and what is observed with them."""
         arrays = observations.arrays
-        places = np.repeat(np.array(arms, np.int64)[:, None], rewards.shape[1], axis=1)
+        places = arms.repeat(rewards.shape[1]).reshape(rewards.shape)
         if len(arms) > 1:
             places, rewards = _shuffled(places, rewards)
         count_repeats(self._found, places, rewards, arrays.counts, arrays.scatter)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
+from mobai.kernels.dense import Integers
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Observations
 
@@ -25,11 +24,11 @@ class SamplingView:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.observations = problem, Observations(problem, counts_pending=True)
         self.arms = list(range(problem.shape[0]))
-        self._rows = list(self.arms)
+        self._rows = np.array(self.arms, np.int64)  # of each arm, -1 for one that does not take part
 
     def has(self, arm: int) -> bool:
         """Whether an arm takes part."""
-        return self._rows[arm] >= 0
+        return bool(self._rows[arm] >= 0)
 
     def ask(self, arm: int) -> None:
         """Count an arm as asked for, if it takes part."""
@@ -41,17 +40,16 @@ class SamplingView:
         if self.has(arm):
             self.observations.drop(self._rows[arm])
 
-    def tell_all(self, arms: Sequence[int], rewards: FloatArray, first: Sequence[bool]) -> None:
+    def tell_all(self, arms: Integers, rewards: FloatArray, first: npt.NDArray[np.bool_]) -> None:
         """Add the rewards of several pulls; those of arms that do not take part are left out."""
-        self.observations.tell_all([self._rows[arm] for arm in arms], rewards, first)
+        self.observations.tell_all(self._rows[arms], rewards, first)
 
     def enrol(self, problem: Problem, active: npt.NDArray[np.bool_]) -> None:
         """Take note of who takes part now; what was observed of them is kept."""
-        rows = self._rows + [-1] * (problem.shape[0] - len(self._rows))
+        rows = [*self._rows.tolist(), *[-1] * (problem.shape[0] - len(self._rows))]
         self.arms = np.flatnonzero(active).tolist()
         names = [problem.arms[arm] for arm in self.arms]
         self.problem = Problem(names, problem.objectives, problem.sd[self.arms])
         self.observations = self.observations.with_arms(self.problem, [rows[arm] for arm in self.arms])
-        self._rows = [-1] * problem.shape[0]
-        for row, arm in enumerate(self.arms):
-            self._rows[arm] = row
+        self._rows = np.full(problem.shape[0], -1)
+        self._rows[self.arms] = np.arange(len(self.arms))

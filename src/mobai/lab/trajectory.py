@@ -150,10 +150,10 @@ def _first_blocks(instance: Instance, rewards: Rewards) -> RewardBlocks:
 
 def _open(instance: Instance, blocks: RewardBlocks) -> Observations:
     """Pull every arm once."""
-    observations, arms = Observations(instance.problem), range(instance.shape[0])
-    for arm in arms:
+    observations, arms = Observations(instance.problem), np.arange(instance.shape[0])
+    for arm in arms.tolist():
         observations.ask(arm)
-    observations.tell_all(arms, blocks.rewards[:, 0], [True] * len(arms))
+    observations.tell_all(arms, blocks.rewards[:, 0].copy(), np.ones(len(arms), np.bool_))
     blocks.used[:] = 1
     return observations
 

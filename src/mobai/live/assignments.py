@@ -28,6 +28,8 @@ class Assignments:
         self.pending = 0
         self._objectives = objectives
         self._arms, self._status, self._since = array("i"), array("b"), array("d")
+        # When each counts as handed out: no later than those that came after it, whatever a clock said that was ahead.
+        self._due = array("d")
         self._told = array("d")  # the rewards of the first one, of the second one, ...
         self._oldest = 1
 
@@ -41,6 +43,11 @@ class Assignments:
         self._arms.append(arm)
         self._status.append(PENDING)
         self._since.append(at)
+        self._due.append(at)
+        place = len(self._due) - 1
+        while place > 0 and self._due[place - 1] > at:
+            place -= 1
+            self._due[place] = at
         self._told.extend([math.nan] * self._objectives)
         self.pending += 1
 
@@ -86,7 +93,7 @@ class Assignments:
         late = []
         for number in range(self._oldest, self.count + 1):
             if self._status[number - 1] == PENDING:
-                if self._since[number - 1] >= before:
+                if self._due[number - 1] >= before:
                     break
                 late.append(number)
         return late
@@ -112,4 +119,5 @@ class Assignments:
             if arrays[name].dtype != np.dtype(kind) or arrays[name].shape != shape:
                 raise ValueError(f"{name}: not {shape} of type {kind}")
             setattr(self, f"_{name}", array(kind, arrays[name].tobytes()))
+        self._due = array("d", np.minimum.accumulate(arrays["since"][::-1])[::-1].tobytes())
         self.pending = self._status.count(PENDING)

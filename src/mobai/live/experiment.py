@@ -34,6 +34,7 @@ _log = logging.getLogger(__name__)
 
 _MOST_ROWS_PER_EVENT = 1000
 _MOST_ASKED = 10_000
+_LONGEST_NAME = 200
 
 
 class Experiment:
@@ -92,8 +93,11 @@ class Experiment:
             costs 0.1 nats.
         """
         refuse_unknown("create", options, ExperimentOptions)
-        if not is_name(name):
-            raise InputError(f"name must be a non-empty string of printable characters, not {name!r}")
+        if not is_name(name) or len(name) > _LONGEST_NAME:
+            raise InputError(
+                f"name must be a non-empty string of printable characters, at most {_LONGEST_NAME}, no space at its "
+                f"ends, not {str(name)[:100]!r}"
+            )
         settings = new_settings(Problem(arms, objectives, sd), **options)
         warm_up(settings.rule)
         check_rule(settings.rule, settings.problem)

@@ -11,6 +11,7 @@ from typing import Any
 
 from mobai.errors import InputError, StorageError
 from mobai.live import snapshots
+from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import Event, Handle, Journal, Log
 from mobai.live.state import State
 
@@ -49,7 +50,7 @@ class Ledger:
     @contextmanager
     def change(self, *, even_closed: bool = False) -> Iterator[Change]:
         """Lock the experiment and catch up with others; the state is forgotten if anything goes wrong."""
-        with self._turn:
+        with FORKS, self._turn:
             state, change = self._known(), None
             try:
                 with self.journal.lock(self.handle) as log:
@@ -68,7 +69,7 @@ class Ledger:
     @contextmanager
     def look(self) -> Iterator[State]:
         """Catch up with others, and give the state to read; it is forgotten if that goes wrong."""
-        with self._turn:
+        with FORKS, self._turn:
             state = self._known()
             try:
                 self._catch_up(state)
@@ -104,7 +105,8 @@ class Ledger:
         if self._state is None:
             kept = self.journal.snapshot(self.handle)
             self._saved = 0 if kept is None else kept.seq
-            self._state = None if kept is None else snapshots.restore(kept)
+            with ctrl_c_waits():
+                self._state = None if kept is None else snapshots.restore(kept)
             if self._state is not None and not self._agrees(self._state):
                 self._state = None
             if kept is not None and self._state is None:
@@ -126,7 +128,8 @@ class Ledger:
         due = max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, int(_SHARE_BETWEEN_SNAPSHOTS * state.seq))
         if state.seq - self._saved >= due:
             try:
-                self.journal.save_snapshot(self.handle, snapshots.take(state))
+                with ctrl_c_waits():
+                    self.journal.save_snapshot(self.handle, snapshots.take(state))
             except StorageError as error:
                 # What was asked or told is safe already; without a snapshot, loading only takes longer.
                 _log.warning("%s: no snapshot was saved after event %d: %s", self.handle.name, state.seq, error)

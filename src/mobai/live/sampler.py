@@ -285,7 +285,12 @@ def command_sampler(command: str, timeout: float | None = None) -> Sampler:
 
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return f" ({lines[-1]})" if lines else ""
+    return f" ({visible(lines[-1])})" if lines else ""
+
+
+def visible(text: str) -> str:
+    """Return a text with control characters escaped: a terminal would obey them."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def _metrics(text: str) -> Mapping[str, float]:
@@ -303,7 +308,7 @@ def _metrics(text: str) -> Mapping[str, float]:
 def function_sampler(path: str) -> Sampler:
     """Return a sampler that calls the Python function ``package.module:function`` with an arm's name.
 
-    The function returns a mapping of metrics. Adds the current folder to ``sys.path``.
+    The function returns a mapping of metrics. Adds the current folder to the end of ``sys.path``.
     """
     function = find_object(path, "sampler")
     if not callable(function):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from mobai.errors import InputError, StorageError
-from mobai.live.database import shown
+from mobai.live.addresses import shown
 from mobai.live.journal import link
 
 _log = logging.getLogger(__name__)

@@ -18,7 +18,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from mobai.errors import InputError, StorageError
-from mobai.live.database import Database
+from mobai.live.database import Database, database_at
+from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import (
     Event,
     Handle,
@@ -33,15 +34,16 @@ from mobai.live.journal import (
     sealed,
 )
 from mobai.live.schema import VERSION, events, experiments, migrate, new_identity, snapshots, version
+from mobai.live.sqlite_file import SECONDS_TO_WAIT
 
 
 class SqlJournal:
     """Experiments in a database that SQLAlchemy can reach; without ``create`` it must be there."""
 
     def __init__(self, url: str | sa.URL, *, create: bool = True) -> None:
-        self._database = Database(url, create=create)
-        self._statements = _Statements(self._database.engine.dialect.name)
-        with self._database.errors:
+        self._database = database_at(url, create=create)
+        self._statements = _Statements(self._database)
+        with self._database.errors, FORKS, ctrl_c_waits():
             migrate(self._database.engine, create=create)
         with self._database.errors, self._database.driver("DEFERRED") as driver:
             self._identity = self._statements.identity(driver)
@@ -60,8 +62,9 @@ class SqlJournal:
                 handle = Handle(name, int(added.scalar_one()))
             except IntegrityError:
                 raise InputError(f"name: there is an experiment {name!r} already") from None
-            empty = _Row(handle.number, 0, "", VERSION, self._identity)
-            log = _SqlLog(connection.connection.driver_connection, empty, self._statements)
+            driver = connection.connection.driver_connection
+            self._statements.make_durable(driver)
+            log = _SqlLog(driver, _Row(handle.number, 0, "", VERSION, self._identity), self._statements)
             for one in chain([event], more):
                 log.append(one)
         return handle
@@ -200,17 +203,29 @@ class _SqlLog:
         return added
 
 
+# A server may be set up to answer before commits are on disk; whoever wants that says so in the address.
+_DURABLE = (
+    "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' "
+    "ELSE current_setting('synchronous_commit') END, true)"
+)
+_PATIENT = f"set_config('lock_timeout', '{SECONDS_TO_WAIT:g}s', true)"
+
+
 class _Statements:
     """The statements of every call, as text: building them anew each time takes longer than running them."""
 
-    def __init__(self, dialect: str) -> None:
-        self._locking = dialect == "postgresql"
+    def __init__(self, database: Database) -> None:
+        self._locking = not database.sqlite
         mark = "%s" if self._locking else "?"
         self._number = f"SELECT id FROM {experiments.name} WHERE name = {mark}"
-        self._found = (
-            "SELECT e.id, e.seq, e.head, s.version, s.identity "
-            f"FROM {experiments.name} e LEFT JOIN {version.name} s ON 1 = 1 WHERE e.name = {mark}"
-        )
+        # One statement is one way to the server: how long to wait for the lock, and that commits are on disk before
+        # they are answered, is set for the transaction by the statement that locks.
+        self._durable = "" if database.sqlite or database.commits_as_told else f", {_DURABLE}"
+        columns = "e.id, e.seq, e.head, s.version, s.identity"
+        there = f"FROM {experiments.name} e LEFT JOIN {version.name} s ON 1 = 1 WHERE e.name = {mark}"
+        self._found = self._locked = f"SELECT {columns} {there}"
+        if self._locking:
+            self._locked = f"SELECT {columns}, {_PATIENT}{self._durable} {there} FOR UPDATE OF e"
         columns = "seq, kind, at, body, hash"
         self._append = f"INSERT INTO {events.name} (experiment, {columns}) VALUES ({', '.join([mark] * 6)})"
         self._advance = f"UPDATE {experiments.name} SET seq = {mark}, head = {mark} WHERE id = {mark}"
@@ -225,11 +240,15 @@ class _Statements:
 
     def row(self, driver: Any, name: str, lock: bool) -> _Row | None:
         """Return the row of an experiment, None if there is none; it is locked where the database is not."""
-        text = f"{self._found} FOR UPDATE OF e" if lock and self._locking else self._found
-        rows = driver.execute(text, (name,)).fetchall()
+        rows = driver.execute(self._locked if lock else self._found, (name,)).fetchall()
         if len(rows) > 1 or (rows and rows[0][3] is None):
             raise StorageError("the storage is damaged: it must have one version of its tables")
-        return _Row(*rows[0]) if rows else None
+        return _Row(*rows[0][: len(_Row._fields)]) if rows else None
+
+    def make_durable(self, driver: Any) -> None:
+        """Have the transaction's commit on disk before it is answered."""
+        if self._durable:
+            driver.execute(f"SELECT {_DURABLE}")
 
     def identity(self, driver: Any) -> str:
         """Return what tells this storage from a copy of it that was restored."""

@@ -70,21 +70,12 @@ class State:
         """
         if event.seq != self.seq + 1:
             raise StorageError(f"event {event.seq} cannot follow event {self.seq}")
-        handlers: dict[str, Callable[[Event], None]] = {
-            "told": self._told,
-            "recorded": self._recorded,
-            "dropped": self._dropped,
-            "expired": self._expired,
-            "arm_added": self._arm_added,
-            "arm_retired": self._arm_retired,
-            "closed": self._closed,
-        }
         if self.closed_at is not None:
             raise InputError("the experiment is closed, and nothing can follow")
         if event.kind == "asked":
             event = self._asked(event)
-        elif event.kind in handlers:
-            handlers[event.kind](event)
+        elif event.kind in _HANDLERS:
+            _HANDLERS[event.kind](self, event)
         else:
             raise StorageError(f"event {event.seq} is {event.kind!r}, which this mobai does not know")
         self.seq = event.seq
@@ -188,9 +179,9 @@ class State:
     def _enter(self, number: int, rewards: list[float], *, first: bool) -> Told:
         """Enter what was told of an assignment; with it, the pull may be complete."""
         self.assignments.answer(number, rewards)
-        known = self.assignments.rewards(number)
-        complete = None if any(map(math.isnan, known)) else without_lost(known)
-        return Told(self.assignments.arm(number), without_lost(rewards), first, complete)
+        known, told = self.assignments.rewards(number), without_lost(rewards)
+        complete = None if any(map(math.isnan, known)) else told if first else without_lost(known)
+        return Told(self.assignments.arm(number), told, first, complete)
 
     def _dropped(self, event: Event) -> None:
         for number in map(self.assignments.check, event.body["ids"]):
@@ -220,6 +211,17 @@ class State:
 
     def _closed(self, event: Event) -> None:
         self.closed_at = event.at
+
+
+_HANDLERS: dict[str, Callable[[State, Event], None]] = {
+    "told": State._told,
+    "recorded": State._recorded,
+    "dropped": State._dropped,
+    "expired": State._expired,
+    "arm_added": State._arm_added,
+    "arm_retired": State._arm_retired,
+    "closed": State._closed,
+}
 
 
 def new_engine(settings: Settings) -> Engine:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mobai.kernels import costs as cost_kernels
 from mobai.kernels import engine as kernels
+from mobai.kernels.dense import Integers
 from mobai.kernels.observations import (
     BEGUN,
     COUNT,
@@ -186,13 +187,12 @@ class Observations:
 
         Rewards that come after the first ones of the same pull are told with ``first=False``.
         """
-        self.tell_all([arm], np.asarray(rewards)[None], [first])
+        self.tell_all(np.array([arm]), np.array([rewards], np.float64), np.array([first]))
 
-    def tell_all(self, arms: Sequence[int], rewards: npt.ArrayLike, first: Sequence[bool]) -> None:
+    def tell_all(self, arms: Integers, rewards: FloatArray, first: npt.NDArray[np.bool_]) -> None:
         """Add the rewards of several pulls at once; rows of arms below 0 are left out."""
-        rows, are_first = np.array(arms, np.int64), np.array(first, np.bool_)
-        kernels.record(self.arrays, rows, np.array(rewards, np.float64), are_first, self.counts_pending)
-        self.told += sum(first)
+        kernels.record(self.arrays, arms, rewards, first, self.counts_pending)
+        self.told += int(np.count_nonzero(first))
 
     def focus_on(self, undecided: Sequence[bool]) -> None:
         """Let sampling work for these objectives only; for all of them if there are none."""

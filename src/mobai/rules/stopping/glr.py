@@ -115,18 +115,18 @@ class GLRMonitor:
         only = None if log_inv_delta is None else rule.level(problem, log_inv_delta)
         self.records = EvidenceRecords(problem.shape[1], sticky=rule.sticky, level=only)
         self.roster = Roster(problem.shape[0], np.ones(problem.shape[0], np.bool_), rule.reserve)
-        self._blocks = np.full((len(self.records.bars), 3), -1)
+        self._kind, self._sticky = rule.kind, rule.sticky
+        self._blocks, self._found = np.full((len(self.records.bars), 3), -1), np.empty(len(self.records.bars))
 
     def scoring(self, pulls: int) -> Scoring:
         """Return how pairs are scored after this many pulls."""
-        return Scoring(self._rule.kind, self.roster.prices, float(pulls))
+        return Scoring(self._kind, self.roster.prices, float(pulls))
 
     def look(self, observations: Observations, at: float | None = None) -> bool:
         """Enter what exceeds all evidence so far, or the only level that matters; whether something did."""
-        bars, found = self.records.bars, np.empty(len(self.records.bars))
-        pulls, arrays = observations.told, observations.arrays
-        scoring = self.scoring(pulls)
-        if not kernels.look(scoring, self._rule.sticky, arrays, bars, self._blocks, found):
+        found, pulls, arrays = self._found, observations.told, observations.arrays
+        scoring = Scoring(self._kind, self.roster.prices, float(pulls))
+        if not kernels.look(scoring, self._sticky, arrays, self.records.bars, self._blocks, found):
             return False
         for n in np.flatnonzero(found > -np.inf).tolist():
             self.records.add(n, float(found[n]), arrays.leaders, pulls, at)

@@ -1,0 +1,184 @@
+"""The file of a storage, under a process that has it open: deleted, replaced, its log deleted; which are accepted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.live.rounds import facts, new, run
+
+from mobai import Experiment, InputError, StorageError
+from mobai.live.sql import SqlJournal
+from mobai.live.sqlite_file import SqliteFile
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "test.db"
+
+
+def _delete(path: Path) -> None:
+    path.unlink()
+
+
+def _move(path: Path) -> None:
+    path.rename(path.with_suffix(".moved"))
+
+
+def _replace_by_a_copy(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copy(path, path.with_suffix(".copy"))
+    path.with_suffix(".copy").replace(path)
+
+
+def _delete_the_log(path: Path) -> None:
+    Path(f"{path}-wal").unlink()
+
+
+def _delete_the_index(path: Path) -> None:
+    Path(f"{path}-shm").unlink()
+
+
+@pytest.mark.parametrize("fault", [_delete, _move, _replace_by_a_copy, _delete_the_log, _delete_the_index])
+@pytest.mark.parametrize("action", ["ask", "tell", "status", "record", "snapshot"])
+def test_noticed_at_the_next_call(path: Path, fault: Callable[[Path], None], action: str) -> None:
+    test = new(path)
+    run(test, 5)
+    (assignment,) = test.ask()
+    calls: dict[str, Callable[[], Any]] = {
+        "ask": test.ask,
+        "tell": lambda: test.tell(assignment, {"click": 1.0}),
+        "status": test.status,
+        "record": lambda: test.record("A", {"click": 1.0}),
+        "snapshot": lambda: test._ledger.journal.snapshot(test._ledger.handle),
+    }
+    fault(path)
+    with pytest.raises(
+        StorageError, match="was deleted, moved or replaced under this process, or its log was; nothing"
+    ):
+        calls[action]()
+
+
+def test_replaced_by_its_own_copy_it_goes_on(path: Path) -> None:
+    test = new(path)
+    run(test, 5)
+    known = facts(test)
+    _replace_by_a_copy(path)
+    with pytest.raises(StorageError, match="load the experiment again"):
+        test.ask()
+    again = Experiment.load(path, "test")
+    assert facts(again) == known
+    run(again, 3)
+    run(test, 3)
+    assert test.verify().intact
+
+
+def test_nothing_is_acknowledged_into_a_file_that_went_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deleted after the transaction began: the report is not acknowledged."""
+    test = new(path)
+    (assignment,) = test.ask()
+    real = SqliteFile.still_has
+    looks = []
+
+    def deleted_in_between(self: SqliteFile, opened: Any) -> bool:
+        looks.append(opened)
+        if len(looks) == 2:
+            path.unlink()
+        return real(self, opened)
+
+    monkeypatch.setattr(SqliteFile, "still_has", deleted_in_between)
+    with pytest.raises(StorageError, match="what was told just now may be lost"):
+        test.tell(assignment, {"click": 1.0})
+
+
+def test_what_is_gone_is_not_made_again_by_accident(path: Path) -> None:
+    test = new(path)
+    path.unlink()
+    for _ in range(2):
+        with pytest.raises((StorageError, InputError)):
+            test.ask()
+    assert not path.exists()
+    run(new(path), 2)
+
+
+def test_new_files_are_for_their_owner(path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        test = new(path)
+    finally:
+        os.umask(before)
+    run(test, 1)
+    modes = {one.name: one.stat().st_mode & 0o777 for one in path.parent.glob("test.db*")}
+    assert modes == {"test.db": 0o600, "test.db-wal": 0o600, "test.db-shm": 0o600}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "sqlite:///file:{path}?nolock=1&uri=true",
+        "sqlite:///file:{path}?vfs=unix-none&uri=true",
+        "sqlite:///file:{path}?immutable=1&uri=true",
+        "sqlite:///file:{path}?cache=shared&uri=true",
+        "sqlite:///file:{path}?mode=memory&uri=true",
+        "sqlite:///file::memory:?uri=true",
+        "sqlite:///file::memory:?cache=shared&uri=true",
+        "sqlite:///:memory:",
+        "sqlite://",
+        "sqlite:///{path}?nolock=1",
+    ],
+)
+def test_only_durable_addresses(path: Path, address: str) -> None:
+    new(path)
+    for create in (True, False):
+        with pytest.raises(InputError, match="storage"):
+            SqlJournal(address.format(path=path), create=create)
+
+
+def test_without_a_write_ahead_log_there_is_no_storage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that has no shared memory: SQLite answers with another mode, and does not complain."""
+    real = sqlite3.connect
+
+    class Elsewhere(sqlite3.Connection):
+        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+            return super().execute("PRAGMA journal_mode" if "WAL" in statement else statement, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **kwargs: real(*args, **kwargs, factory=Elsewhere))
+    with pytest.raises(StorageError, match="cannot have a write-ahead log here"):
+        new(path)
+
+
+def test_a_read_only_medium_can_be_looked_at(path: Path) -> None:
+    test = new(path)
+    run(test, 5)
+    known = facts(test)
+    test._ledger.journal.close()
+    del test
+    looked_at = Experiment.load(f"sqlite:///file:{path}?mode=ro&uri=true", "test")
+    assert facts(looked_at) == known
+    with pytest.raises(StorageError, match="is read-only"):
+        looked_at.ask()
+    assert [one.name for one in path.parent.iterdir()] == ["test.db"]
+
+
+def test_one_engine_per_address(path: Path, database: str) -> None:
+    for address in (f"sqlite:///{path}", database):
+        tests = [new(address, f"test {n}") for n in range(30)]
+        for one in tests:
+            run(one, 1)
+        engines = {id(one._ledger.journal._database.engine) for one in tests}  # type: ignore[attr-defined]
+        assert len(engines) == 1
+
+
+def test_names_have_one_limit(storage: str) -> None:
+    longest = "ä" * 200
+    run(new(storage, longest), 1)
+    with pytest.raises(InputError, match="at most 200"):
+        new(storage, longest + "ä")
+    assert Experiment.load(storage, longest).status().verdict.pulls == 1
