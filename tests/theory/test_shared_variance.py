@@ -17,7 +17,7 @@ from mobai.kernels.observations import AT_ONCE, COUNT, OVER, PAIR, SCATTER, SUM
 from mobai.kernels.shared import Prediction, chi_square_quantile, later_bound, noise_bound_of
 from mobai.lab.environment import Environment
 from mobai.problem import FloatArray
-from mobai.theory.observations import Observations
+from mobai.theory.observations import Moment, Observations
 from mobai.theory.thresholds import THRESHOLDS, evidence_of
 
 
@@ -192,7 +192,7 @@ def sorted_batch(rng: np.random.Generator, size: int) -> tuple[list[int], FloatA
 
 
 def tell_at_once(observations: Observations, arms: list[int], rewards: FloatArray) -> None:
-    observations.tell_all(np.array(arms), rewards, np.ones(len(arms), np.bool_))
+    observations.tell_all(Moment(np.array(arms), rewards, np.ones(len(arms), np.bool_)))
 
 
 @pytest.mark.parametrize("size", [2, 3, 30])

@@ -25,7 +25,6 @@ from mobai.engine.family_check import FamilyCheck
 from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
-from mobai.kernels.dense import Integers
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule
@@ -33,7 +32,7 @@ from mobai.rules.stopping import Decision, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.forecast import Remaining, remaining_samples
 from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals
-from mobai.theory.observations import Observations
+from mobai.theory.observations import Moment, Observations
 
 
 class Told(NamedTuple):
@@ -141,8 +140,8 @@ class Engine:
 
     def drop(self, arm: int) -> None:
         """Count a pending pull as never asked for."""
-        self.observations.drop(arm)
-        self.sampling.drop(arm)
+        self.observations.ask(arm, -1)
+        self.sampling.ask(arm, -1)
 
     def tell(self, arm: int, rewards: Sequence[float] | FloatArray, at: float | None = None) -> None:
         """Take in the rewards of a pull that was asked for, in the objectives' own units; NaN where one is missing."""
@@ -155,23 +154,24 @@ class Engine:
         if self._complete is self._evidence and any(one.complete is None for one in told):
             self._complete = copy.deepcopy(self._evidence)
         moment = self._moment([(one.arm, one.rewards, one.first) for one in told])
-        looked = self._evidence.tell_all(*moment, at)
-        self._check.tell_all(*moment[:2], self.observations)
+        looked = self._evidence.tell_all(moment, at)
+        self._check.tell_all(moment, self.observations)
         if not all(one.first and one.complete is one.rewards for one in told):
             whole = [(one.arm, one.complete, True) for one in told if one.complete is not None]
             if not whole:
                 return
             moment = self._moment(whole)
-        self.sampling.tell_all(*moment)
+        self.sampling.tell_all(moment)
         if self._complete is not self._evidence:
-            looked = self._complete.tell_all(*moment, at)
+            looked = self._complete.tell_all(moment, at)
         if looked:
             self._set_focus()
 
-    def _moment(self, pulls: Sequence[tuple[int, Any, bool]]) -> tuple[Integers, FloatArray, npt.NDArray[np.bool_]]:
-        """Return arms, oriented rewards, and which are the first of their pull, in arrays."""
+    def _moment(self, pulls: Sequence[tuple[int, Any, bool]]) -> Moment:
+        """Return arms, rewards in the objectives' own units, and which are the first of their pull, as a moment."""
         arms, rewards, first = zip(*pulls, strict=True)
-        return np.array(arms, np.int64), np.array(rewards, np.float64) * self.problem.signs, np.array(first, np.bool_)
+        oriented = np.array(rewards, np.float64) * self.problem.signs
+        return Moment(np.array(arms, np.int64), oriented, np.array(first, np.bool_))
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:
         """Let one more arm take part, the last one of ``problem``; objectives decided before are open again."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from mobai.errors import InputError
-from mobai.kernels.dense import Integers
-from mobai.problem import FloatArray, Problem
+from mobai.problem import Problem
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
-from mobai.theory.observations import Observations
+from mobai.theory.observations import Moment, Observations
 
 
 class Evidence:
@@ -23,11 +19,9 @@ class Evidence:
         self.monitor = stopping.start(problem, log_inv_delta)
         self._stopping = stopping.name
 
-    def tell_all(
-        self, arms: Integers, rewards: FloatArray, first: npt.NDArray[np.bool_], at: float | None = None
-    ) -> bool:
-        """Add rewards as one moment and look once; return whether something may have been decided."""
-        self.observations.tell_all(arms, rewards, first)
+    def tell_all(self, moment: Moment, at: float | None = None) -> bool:
+        """Add the rewards of one moment and look once; return whether something may have been decided."""
+        self.observations.tell_all(moment)
         return self.monitor.look(self.observations, at)
 
     @property

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from mobai.kernels.dense import Integers
 from mobai.kernels.repeats import RepeatArrays, count_repeats
 from mobai.problem import FloatArray, Problem
-from mobai.theory.observations import Observations
+from mobai.theory.observations import Moment, Observations
 
 # How unlikely repeats or scatter must be before they count against a family, and how much sd must be exceeded.
 _UNLIKELY_REPEATS = 0.01
@@ -39,9 +39,9 @@ class FamilyCheck:
         shape = problem.shape[::-1]
         self._found = RepeatArrays(np.full(shape, np.nan), np.zeros(shape), np.zeros(shape))
 
-    def tell_all(self, arms: Integers, rewards: FloatArray, observations: Observations) -> None:
-        """Take in the rewards of several pulls, NaN where one is missing, and what is observed with them."""
-        arrays = observations.arrays
+    def tell_all(self, moment: Moment, observations: Observations) -> None:
+        """Take in the rewards of several pulls, and what is observed with them."""
+        arms, rewards, arrays = moment.arms, moment.rewards, observations.arrays
         places = arms.repeat(rewards.shape[1]).reshape(rewards.shape)
         if len(arms) > 1:
             places, rewards = _shuffled(places, rewards)

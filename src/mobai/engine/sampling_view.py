@@ -5,44 +5,54 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.dense import Integers
-from mobai.problem import FloatArray, Problem
-from mobai.theory.observations import Observations
+from mobai.problem import Problem
+from mobai.theory.observations import Moment, Observations
 
 
 class SamplingView:
     """The observations of the active arms, which the rule knows by their rows.
 
+    They are brought up to date when somebody looks at them: a long journal is read without anybody looking.
+
     Attributes
     ----------
-    problem, observations
-        What the rule is given.
+    problem
+        The problem of the active arms, as the rule is given it.
     arms
         The arm of each row.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.observations = problem, Observations(problem, counts_pending=True)
+        self.problem, self._observations = problem, Observations(problem, counts_pending=True)
         self.arms = list(range(problem.shape[0]))
         self._rows = np.array(self.arms, np.int64)  # of each arm, -1 for one that does not take part
+        self._asked: dict[int, int] = {}  # by row, since somebody looked; and what was told since
+        self._told: list[Moment] = []
+
+    @property
+    def observations(self) -> Observations:
+        """What the rule is given."""
+        for row, times in self._asked.items():
+            self._observations.ask(row, times)
+        if self._told:
+            self._observations.tell_all(*self._told)
+        self._asked.clear()
+        self._told.clear()
+        return self._observations
 
     def has(self, arm: int) -> bool:
         """Whether an arm takes part."""
         return bool(self._rows[arm] >= 0)
 
-    def ask(self, arm: int) -> None:
-        """Count an arm as asked for, if it takes part."""
-        if self.has(arm):
-            self.observations.ask(self._rows[arm])
+    def ask(self, arm: int, times: int = 1) -> None:
+        """Count an arm as asked for, if it takes part; a negative number of times for pulls that never were."""
+        row = int(self._rows[arm])
+        if row >= 0:
+            self._asked[row] = self._asked.get(row, 0) + times
 
-    def drop(self, arm: int) -> None:
-        """Count a pending pull as never asked for, if its arm takes part."""
-        if self.has(arm):
-            self.observations.drop(self._rows[arm])
-
-    def tell_all(self, arms: Integers, rewards: FloatArray, first: npt.NDArray[np.bool_]) -> None:
+    def tell_all(self, moment: Moment) -> None:
         """Add the rewards of several pulls; those of arms that do not take part are left out."""
-        self.observations.tell_all(self._rows[arms], rewards, first)
+        self._told.append(moment._replace(arms=self._rows[moment.arms]))
 
     def enrol(self, problem: Problem, active: npt.NDArray[np.bool_]) -> None:
         """Take note of who takes part now; what was observed of them is kept."""
@@ -50,6 +60,6 @@ class SamplingView:
         self.arms = np.flatnonzero(active).tolist()
         names = [problem.arms[arm] for arm in self.arms]
         self.problem = Problem(names, problem.objectives, problem.sd[self.arms])
-        self.observations = self.observations.with_arms(self.problem, [rows[arm] for arm in self.arms])
+        self._observations = self.observations.with_arms(self.problem, [rows[arm] for arm in self.arms])
         self._rows = np.full(problem.shape[0], -1)
         self._rows[self.arms] = np.arange(len(self.arms))

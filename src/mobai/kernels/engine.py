@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
 from mobai.kernels.evidence import MIXTURE, Scoring, against_retired, exact_evidence, weakest_pair
@@ -15,25 +15,34 @@ from mobai.kernels.shared import noise_bound
 
 
 @entry
-def record(obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truths, are_pending: bool) -> None:
+def record(
+    obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truths, ends: Integers, are_pending: bool
+) -> None:
     """Take in the rewards of several pulls, NaN where one is missing; in place.
 
-    ``first`` marks rewards that are the first ones of their pull. With ``are_pending`` such a pull was pending until
-    now. Rows of arms below 0 are left out.
+    ``first`` marks rewards that are the first ones of their pull, and ``ends`` has the number of rows up to the end of
+    each moment. With ``are_pending`` a pull was pending until its first rewards. Rows of arms below 0 are left out.
     """
-    for n in range(len(arms)):
-        arm = arms[n]
-        if arm < 0:
-            continue
-        if first[n]:
-            obs.answered[arm] += 1
-            if are_pending:
-                obs.pending[arm] -= 1
-        for m in range(len(obs.leaders)):
-            if not math.isnan(rewards[n, m]):
-                add_reward(obs, m, arm, rewards[n, m])
-            renew_arm(obs, m, arm)
-    end_moment(obs)
+    n = 0
+    for end in ends:
+        while n < end:
+            if arms[n] >= 0:
+                take_in(obs, arms[n], rewards[n], first[n], are_pending)
+            n += 1
+        end_moment(obs)
+
+
+@inner_kernel
+def take_in(obs: ObservationArrays, arm: int, rewards: Vector, first: bool, are_pending: bool) -> None:
+    """Take in the rewards of one pull; in place."""
+    if first:
+        obs.answered[arm] += 1
+        if are_pending:
+            obs.pending[arm] -= 1
+    for m in range(len(obs.leaders)):
+        if not math.isnan(rewards[m]):
+            add_reward(obs, m, arm, rewards[m])
+        renew_arm(obs, m, arm)
 
 
 @entry

@@ -18,7 +18,7 @@ from mobai.problem import FloatArray, Instance, IntArray
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.stopping import Monitor, StoppingRule
 from mobai.seeds import stream
-from mobai.theory.observations import Observations, absolute_means
+from mobai.theory.observations import Moment, Observations, absolute_means
 from mobai.theory.thresholds import no_prices
 
 # Pulls between two visits to Python, where Ctrl-C is heard.
@@ -153,7 +153,7 @@ def _open(instance: Instance, blocks: RewardBlocks) -> Observations:
     observations, arms = Observations(instance.problem), np.arange(instance.shape[0])
     for arm in arms.tolist():
         observations.ask(arm)
-    observations.tell_all(arms, blocks.rewards[:, 0].copy(), np.ones(len(arms), np.bool_))
+    observations.tell_all(Moment(arms, blocks.rewards[:, 0].copy(), np.ones(len(arms), np.bool_)))
     blocks.used[:] = 1
     return observations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,14 @@ _MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT, "shared": 
 _PER_ARM = ("active", "asked", "answered", "pending")
 _STATISTICS = ("counts", "first", "sums", "scatter", "histograms", "early")
 _PER_OBJECTIVE = ("undecided", "opening")
+
+
+class Moment(NamedTuple):
+    """Rewards that are told together: arms, oriented rewards (NaN where one is missing), which are a pull's first."""
+
+    arms: Integers
+    rewards: FloatArray
+    first: npt.NDArray[np.bool_]
 
 
 class Observations:
@@ -170,29 +178,25 @@ class Observations:
         """Whether every arm has answered in every objective."""
         return bool(self.arrays.unobserved[0] == 0)
 
-    def ask(self, arm: int) -> None:
-        """Count an arm as asked for."""
-        self.arrays.asked[arm] += 1
+    def ask(self, arm: int, times: int = 1) -> None:
+        """Count an arm as asked for; a negative number of times for pulls that were never asked for after all."""
+        self.arrays.asked[arm] += times
         if self.counts_pending:
-            kernels.expect(self.arrays, arm, 1)
-
-    def drop(self, arm: int) -> None:
-        """Count a pending pull as never asked for."""
-        self.arrays.asked[arm] -= 1
-        if self.counts_pending:
-            kernels.expect(self.arrays, arm, -1)
+            kernels.expect(self.arrays, arm, times)
 
     def tell(self, arm: int, rewards: npt.ArrayLike, *, first: bool = True) -> None:
         """Add the oriented rewards of one pull; NaN where one is missing.
 
         Rewards that come after the first ones of the same pull are told with ``first=False``.
         """
-        self.tell_all(np.array([arm]), np.array([rewards], np.float64), np.array([first]))
+        self.tell_all(Moment(np.array([arm]), np.array([rewards], np.float64), np.array([first])))
 
-    def tell_all(self, arms: Integers, rewards: FloatArray, first: npt.NDArray[np.bool_]) -> None:
-        """Add the rewards of several pulls at once; rows of arms below 0 are left out."""
-        kernels.record(self.arrays, arms, rewards, first, self.counts_pending)
-        self.told += int(np.count_nonzero(first))
+    def tell_all(self, *moments: Moment) -> None:
+        """Add the rewards of several pulls, moment by moment; rows of arms below 0 are left out."""
+        rows = moments[0] if len(moments) == 1 else Moment(*map(np.concatenate, zip(*moments, strict=True)))
+        ends = np.array([len(moment.arms) for moment in moments]).cumsum()
+        kernels.record(self.arrays, *rows, ends, self.counts_pending)
+        self.told += int(np.count_nonzero(rows.first))
 
     def focus_on(self, undecided: Sequence[bool]) -> None:
         """Let sampling work for these objectives only; for all of them if there are none."""
