@@ -42,6 +42,9 @@ def guard(depth):  # an interrupt may fall between two statements of the worker 
         except KeyboardInterrupt:
             pass
 
+(assignment,) = test.ask()  # everything is compiled before it begins
+test.tell(assignment, {"click": 1.0, "latency": 80.0})
+test.status()
 print("ready", flush=True)
 guard(8)
 signal.signal(signal.SIGINT, signal.SIG_IGN)
