@@ -19,10 +19,13 @@ from mobai.live.copies import backup as backup
 from mobai.live.copies import copy as copy
 from mobai.live.copies import restore as restore
 from mobai.live.experiment import Experiment as Experiment
+from mobai.live.health import Concern as Concern
 from mobai.live.settings import Settings as Settings
 from mobai.live.status import Status as Status
 from mobai.live.storage import delete as delete
 from mobai.live.storage import experiment_names as experiment_names
+from mobai.live.trace import Series as Series
+from mobai.live.units import Unit as Unit
 from mobai.live.verify import Verification as Verification
 from mobai.live.verify import verify as verify
 from mobai.problem import Arm as Arm
@@ -30,6 +33,7 @@ from mobai.problem import Bernoulli as Bernoulli
 from mobai.problem import Bounded as Bounded
 from mobai.problem import Family as Family
 from mobai.problem import Gaussian as Gaussian
+from mobai.problem import Guardrail as Guardrail
 from mobai.problem import Instance as Instance
 from mobai.problem import Objective as Objective
 from mobai.problem import Problem as Problem
@@ -48,6 +52,7 @@ from mobai.rules.sampling.uniform import Uniform as Uniform
 from mobai.rules.stopping import GLR as GLR
 from mobai.rules.stopping import Decision as Decision
 from mobai.rules.stopping import StoppingRule as StoppingRule
+from mobai.theory.differences import Differences as Differences
 from mobai.theory.glr import glr_statistic as glr_statistic
 from mobai.theory.intervals import Intervals as Intervals
 from mobai.theory.lower_bound import LowerBound as LowerBound

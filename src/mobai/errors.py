@@ -17,8 +17,33 @@ class ConvergenceError(RuntimeError):
     """A solver could not certify its answer to the accuracy it promises. Please report the instance."""
 
 
+class NotFoundError(InputError):
+    """There is nothing of that name or number."""
+
+
+class ConflictError(InputError):
+    """What is asked for contradicts what is there: another report, a name that is taken, a closed experiment."""
+
+
 class StorageError(Exception):
     """A storage that cannot be read or written as it should: full, read-only, damaged, foreign or too new."""
+
+
+class AnotherHistoryError(StorageError):
+    """A journal that is no longer the one that was read. Whoever has read it must load the experiment again."""
+
+
+def visible(text: str) -> str:
+    """Return a text with control characters escaped, new lines aside: a terminal would obey them.
+
+    Examples
+    --------
+    >>> visible(chr(27) + "[2Jgone") == chr(92) + "x1b[2Jgone"
+    True
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
 
 
 def refuse_unknown(function: str, given: Iterable[str], accepted: type) -> None:

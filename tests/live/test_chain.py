@@ -23,6 +23,7 @@ from mobai.live.copies import backup, copy, restore
 from mobai.live.journal import Event, Journal, MemoryJournal, Snapshot, link
 from mobai.live.schema import VERSION
 from mobai.live.sql import SqlJournal
+from mobai.live.storage import open_journal
 from mobai.live.verify import verify
 
 
@@ -72,7 +73,7 @@ def test_an_older_copy_is_noticed(path: Path, tmp_path: Path) -> None:
         one._ledger.journal.close()
     keep(tmp_path / "older.db", path)
     for action in (holders[0].ask, holders[1].status, lambda: holders[2].tell(1, {"click": 0})):
-        with pytest.raises(StorageError, match=r"not the one this process has read|replaced"):
+        with pytest.raises(StorageError, match=r"not the one this process has read|replaced|written over"):
             action()
     again = Experiment.load(url_of(path), "test")
     run(again, 5)
@@ -90,7 +91,7 @@ def test_another_continuation_is_noticed(path: Path, tmp_path: Path) -> None:
     other._ledger.journal.close()
     test._ledger.journal.close()
     keep(tmp_path / "older.db", path)
-    with pytest.raises(StorageError, match=r"not the one this process has read|replaced"):
+    with pytest.raises(StorageError, match=r"not the one this process has read|replaced|written over"):
         test.ask()
 
 
@@ -370,3 +371,108 @@ def test_long_journals_are_read_in_parts(make_journal: Callable[[], Journal], mo
     run(test, 20)
     monkeypatch.setattr(ledger, "_EVENTS_AT_A_TIME", 3)
     assert facts(Experiment.load(make_journal(), "test")) == facts(test)
+
+
+def test_refused_until_it_is_loaded_again(path: Path) -> None:
+    """Cut off consistently, and gone on with by another: stale assignments are not taken for those of the other."""
+    test = new(url_of(path))
+    stale = test.ask(4)
+    change(path, "DELETE FROM mobai_events WHERE seq > 1")
+    change(path, "UPDATE mobai_experiments SET seq = 1, head = (SELECT hash FROM mobai_events WHERE seq = 1)")
+    other = Experiment.load(url_of(path), "test")
+    fresh = other.ask(4)
+    for one in stale:
+        with pytest.raises(StorageError, match="not the one this process has read"):
+            test.tell(one, {"click": 1.0})
+    other.tell_all([(one, {"click": 0.0}) for one in fresh])
+    for action in (test.history, test.replay, test.verify):
+        with pytest.raises(StorageError, match="not the one this process has read"):
+            action()
+
+
+def test_the_last_event_is_read_again(storage: str) -> None:
+    test = new(storage)
+    run(test, 5)
+    engine = sa.create_engine(storage.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        last = "seq = (SELECT max(seq) FROM mobai_events)"
+        connection.execute(sa.text(f"UPDATE mobai_events SET body = replace(body, 'click', 'clack') WHERE {last}"))
+    engine.dispose()
+    for action in (test.ask, test.status):
+        with pytest.raises(StorageError, match="is damaged: it is not what was written"):
+            action()
+
+
+def test_names_are_part_of_the_journal(path: Path) -> None:
+    run(new(url_of(path), "x"), 3)
+    run(new(url_of(path), "y"), 5)
+    for name, other in (("x", "q"), ("y", "x"), ("q", "y")):
+        change(path, "UPDATE mobai_experiments SET name = ? WHERE name = ?", other, name)
+    for name in ("x", "y"):
+        with pytest.raises(StorageError, match="names or events were exchanged"):
+            Experiment.load(url_of(path), name)
+    assert not any(one.intact for one in verify(path))
+
+
+def test_restoring_is_one_transaction(storage: str, tmp_path: Path) -> None:
+    """Somebody who is in the middle of it sees all of before or all of after; one that fails changes nothing."""
+    for name in ("x", "y"):
+        run(new(storage, name), 3)
+    backup(storage, tmp_path / "saved.db")
+    held = Experiment.load(storage, "x")
+    run(held, 3)
+    before, events = facts(held), held.history()
+
+    def failing() -> Any:
+        yield "x", iter(events)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_journal(storage).replace_all(failing())
+    assert facts(Experiment.load(storage, "x")) == before
+    assert mobai.experiment_names(storage) == ["x", "y"]
+    restore(tmp_path / "saved.db", storage, replace=True)
+    for _ in range(2):
+        with pytest.raises(StorageError, match="was restored from a backup"):
+            held.ask()
+    assert Experiment.load(storage, "x").status().verdict.pulls == 3
+
+
+def test_a_damaged_storage_is_not_backed_up(path: Path, tmp_path: Path) -> None:
+    run(new(url_of(path)), 5)
+    change(path, "UPDATE mobai_events SET at = at + 1 WHERE seq = 3")
+    with pytest.raises(StorageError, match="event 3 is damaged"):
+        backup(path, tmp_path / "saved.db")
+    assert not (tmp_path / "saved.db").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 1000])
+def test_what_is_no_backup_is_named(path: Path, tmp_path: Path, content: bytes) -> None:
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(content)
+    with pytest.raises((InputError, StorageError), match=r"bad\.db") as found:
+        restore(bad, url_of(path))
+    assert "\n" not in str(found.value)
+    assert [one.name for one in tmp_path.glob("bad*")] == ["bad.db"]
+
+
+def test_copying_nothing_makes_nothing(path: Path, tmp_path: Path) -> None:
+    new(url_of(path))
+    with pytest.raises(InputError, match="there is no experiment 'nope'"):
+        copy(path, "nope", tmp_path / "other.db")
+    assert not (tmp_path / "other.db").exists()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="there is something at"):
+        backup(path, tmp_path / "link")
+
+
+@pytest.mark.parametrize("statement", ["UPDATE mobai_schema SET version = 1", "UPDATE mobai_snapshots SET seq = 'x'"])
+def test_rows_that_cannot_be(path: Path, statement: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(ledger, "_LEAST_EVENTS_BETWEEN_SNAPSHOTS", 8)
+    run(new(url_of(path)), 12)
+    change(path, statement)
+    if "version" in statement:
+        with pytest.raises(StorageError, match="is damaged: its tables are newer than their version"):
+            verify(path)
+    else:
+        assert not verify(path)[0].intact

@@ -76,8 +76,10 @@ def test_replaced_by_its_own_copy_it_goes_on(path: Path) -> None:
     again = Experiment.load(path, "test")
     assert facts(again) == known
     run(again, 3)
-    run(test, 3)
-    assert test.verify().intact
+    assert again.verify().intact
+    for action in (test.ask, test.status, test.history, test.replay, test.verify):
+        with pytest.raises(StorageError, match="load the experiment again"):
+            action()
 
 
 def test_nothing_is_acknowledged_into_a_file_that_went_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,3 +184,40 @@ def test_names_have_one_limit(storage: str) -> None:
     with pytest.raises(InputError, match="at most 200"):
         new(storage, longest + "ä")
     assert Experiment.load(storage, longest).status().verdict.pulls == 1
+
+
+def test_written_over_in_place(path: Path, tmp_path: Path) -> None:
+    """``cp old.db ads.db`` keeps the inode: what was once in the file is no longer there."""
+    test = new(path)
+    run(test, 60)
+    test._ledger.journal.close()
+    old = tmp_path / "old.db"
+    shutil.copy(path, old)
+    run(test, 120)
+    path.write_bytes(old.read_bytes())
+    for _ in range(3):
+        with pytest.raises(StorageError, match="load the experiment again"):
+            test.ask()
+
+
+def test_a_log_that_is_cut(path: Path) -> None:
+    test = new(path)
+    run(test, 5)
+    with Path(f"{path}-wal").open("r+b") as log:
+        log.truncate(0)
+    with pytest.raises(StorageError):
+        test.ask()
+
+
+def test_a_log_that_is_moved_into_the_file_is_nothing(path: Path) -> None:
+    test = new(path)
+    run(test, 5)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    run(test, 5)
+    assert test.verify().intact
+
+
+def test_a_path_that_is_none() -> None:
+    with pytest.raises(InputError, match="must not hold a null character"):
+        new("sqlite:////tmp/a\0.db")

@@ -42,7 +42,7 @@ def test_options_in_any_order() -> None:
         ("t:eps=much", "eps must be a number, not 'much'"),
         ("t:bounded=3", "must be written as one of gaussian=SD, subgaussian=SD, unknown-variance"),
         ("t:gaussian=wide", "must be written as one of gaussian=SD"),
-        ("t:gaussian=0", "gaussian: sd must be a positive number, not 0.0"),
+        ("t:gaussian=0", "gaussian: sd must be a positive number, at most 1e50, not 0.0"),
         ("t:bounded=5..1", "bounded: low must be a number below high"),
         ("t:bounded=-1e308..1e308", "at most 1e100 in size"),
         ("t:eps=-1", "eps must be a number, 0 or more, not -1.0"),

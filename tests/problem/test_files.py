@@ -54,7 +54,7 @@ def test_sd_columns(tmp_path: Path) -> None:
         ("t.csv", "arm,x\na,1\nb,fast\n", "row 3: 'fast' is not a number"),
         ("t.csv", "arm,x\na,1\nb,nan\n", "row 3: 'nan' is not a finite number"),
         ("t.csv", "arm,x\na,1\n", "arms: at least two"),
-        ("t.csv", "arm,x,sd(z)\na,1,1\nb,2,1\n", r"column 'sd\(z\)' names no objective"),
+        ("t.csv", "arm,x,sd(z)\na,1,1\nb,2,1\n", r"column 'sd\(z\)' names no metric"),
         ("t.json", "{", "is not valid JSON"),
         ("t.json", "[]", "must be a JSON object with the key 'means'"),
         ("t.json", '{"means": [[1],[2]], "sigma": 1}', "unknown key 'sigma'"),

@@ -41,7 +41,7 @@ class Log:
 
     def rows(self) -> Iterable[tuple[str, dict[str, float | None]]]:
         """Return the name of each row's arm and its metrics, None where missing; rows without any are left out."""
-        names = self.problem.objective_names
+        names = self.problem.metric_names
         for arm, rewards in zip(self.arms, self.rewards, strict=True):
             told = {name: None if math.isnan(reward) else reward for name, reward in zip(names, rewards, strict=True)}
             if any(reward is not None for reward in told.values()):
@@ -99,6 +99,6 @@ def _arm_name(value: Any, number: int) -> str:
 
 def _rewards(problem: Problem, row: Row, number: int) -> list[float]:
     try:
-        return problem.check_rewards({name: number_in(row, name) for name in problem.objective_names})
+        return problem.check_rewards({name: number_in(row, name) for name in problem.metric_names})
     except InputError as error:
         raise InputError(f"row {number}: {error}") from None

@@ -75,7 +75,7 @@ def run_one(case: Case, seed: int, trial: int) -> Outcome:
     spec = TrialSpec(instance, case.rule, [case.stopping], [case.log_inv_delta], seed, trial, case.max_pulls)
     if case.door is not None:
         answers, pulls = case.door(spec)
-        wrong = any(arm >= 0 and not instance.right_arms[arm, m] for m, arm in enumerate(answers))
+        wrong = any(arm != -1 and not instance.is_right(arm, m) for m, arm in enumerate(answers))
         return Outcome(math.exp(case.log_inv_delta) if wrong else 0.0, max(answers) >= 0, pulls)
     trajectory = run_trajectory(spec)
     decided = bool((trajectory.answers >= 0).any())
@@ -88,7 +88,7 @@ def run_one(case: Case, seed: int, trial: int) -> Outcome:
 def is_wrong(instance: Instance, trajectory: Trajectory) -> bool:
     """Whether some objective was decided for an arm that is not a right answer."""
     answers = trajectory.answers[0, :, 0]
-    return any(arm >= 0 and not instance.right_arms[arm, m] for m, arm in enumerate(answers))
+    return any(arm != -1 and not instance.is_right(arm, m) for m, arm in enumerate(answers))
 
 
 def _judge(case: Case, outcomes: Sequence[Outcome]) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from mobai.cli import options, screen
+from mobai.errors import InputError
 
 
 @click.command("copy")
@@ -15,5 +16,7 @@ def command(name: str, target: str, storage: str) -> None:
     """Copy the experiment NAME, with its chain of events, into another storage."""
     from mobai.live.copies import copy
 
+    if target == "memory:":
+        raise InputError("to: what is in memory: ends with this command; name a file or a database")
     copy(storage, name, target)
     screen.say(f"copied {name}")

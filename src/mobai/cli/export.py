@@ -29,7 +29,7 @@ def command(name: str, events: bool, storage: str, form: str, excel: bool) -> No
         ]
         formats.emit(rows, form, ("seq", "kind", "at", "body", "hash"), excel=excel)
         return
-    columns = ("id", "arm", "status", "asked_at", *experiment.problem.objective_names)
+    columns = ("id", "arm", "status", "asked_at", *experiment.problem.metric_names)
     formats.emit(experiment.records(), form, columns, excel=excel)
 
 

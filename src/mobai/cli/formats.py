@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from mobai.cli import screen
+from mobai.errors import visible
 
 Row = Mapping[str, Any]
 FORMATS = ("table", "json", "csv")
@@ -67,11 +68,13 @@ def _plain(row: Row) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return the value, or None for infinity and NaN, which JSON and CSV do not have."""
+    """Return the value, or None for infinity and NaN, which JSON and CSV do not have; texts for a terminal."""
+    if isinstance(value, str):
+        return visible(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _text(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else visible(str(value))

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from mobai.errors import ConvergenceError, InputError, StorageError, did_you_mean
+from mobai.errors import ConvergenceError, InputError, StorageError, did_you_mean, visible
 from mobai.kernels import interpret
 from mobai.version import __version__
 
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         line, code = _explain(error)
         if isinstance(error, OSError):
             _forget_output()
-        click.echo(f"mobai: {line}", err=True)
+        click.echo(f"mobai: {visible(line)}", err=True)
         sys.exit(code)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -141,7 +141,7 @@ def _forget_output() -> None:
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """Show a warning as one line."""
-    click.echo(f"mobai: {message}", err=True)
+    click.echo(f"mobai: {visible(str(message))}", err=True)
 
 
 def _explain(error: Exception) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mobai import document, views
+from mobai.errors import visible
 from mobai.kernels.cache import is_cold
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ err = Console(stderr=True, markup=False, highlight=False)
 
 def say(text: str = "") -> None:
     """Print a line as it is, however wide the terminal."""
-    out.print(text, soft_wrap=True)
+    out.print(visible(text), soft_wrap=True)
 
 
 def working(what: str) -> Status:
@@ -53,7 +54,7 @@ def laid_out(table: document.Table, decided: Sequence[bool] = ()) -> Table:
     columns = (name if n < table.left else f">{name}" for n, name in enumerate(table.header))
     laid = plain_table(*columns)
     for n, row in enumerate(table.rows):
-        cells = [Text(cell) for cell in row]
+        cells = [Text(visible(cell)) for cell in row]
         if decided:
             cells[1].stylize("green" if decided[n] else "yellow")
         laid.add_row(*cells)
@@ -89,7 +90,7 @@ def laid_out_blocks(blocks: Sequence[document.Block]) -> RenderableType:
         if isinstance(block, document.Table):
             parts += [Text(), laid_out(block), Text()]
         else:
-            parts.append(Text(getattr(block, "text", "")))
+            parts.append(Text(visible(getattr(block, "text", ""))))
     return Group(*parts)
 
 

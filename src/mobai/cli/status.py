@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from rich.text import Text
 from mobai import views
 from mobai.cli import formats, options, progress, screen
 from mobai.cli.loading import load_experiment
+from mobai.errors import visible
 
 if TYPE_CHECKING:
     from mobai.live.experiment import Experiment
@@ -78,19 +80,17 @@ def command(name: str, watch: bool, interval: float, storage: str, form: str) ->
 
 
 def _watch(experiment: Experiment, interval: float) -> None:
+    """Draw the status until it is decided; Ctrl-C is the usual way to leave."""
     log = progress.Log()
-    with Live(console=screen.out, auto_refresh=False) as live:
-        try:
-            while True:
-                status = experiment.status()
-                live.update(picture(status), refresh=True)
-                if not screen.out.is_terminal:
-                    log(views.status_line(status))
-                if status.verdict.stopped or status.closed_at is not None:
-                    return
-                time.sleep(interval)
-        except KeyboardInterrupt:
-            return
+    with suppress(KeyboardInterrupt), Live(console=screen.out, auto_refresh=False) as live:
+        while True:
+            status = experiment.status()
+            live.update(picture(status), refresh=True)
+            if not screen.out.is_terminal:
+                log(views.status_line(status))
+            if status.verdict.stopped or status.closed_at is not None:
+                return
+            time.sleep(interval)
 
 
 def picture(status: Status) -> RenderableType:
@@ -105,5 +105,5 @@ def picture(status: Status) -> RenderableType:
         table.add_row(Text(row[0]), arm, bar, Text(row[2]), Text(row[3]))
     means = screen.laid_out(views.means_table(verdict, status.pulls, status.means, status.intervals, status.active))
     caption = Text(views.intervals_caption(verdict, status.intervals), style="italic")
-    remarks = (Text(remark, style="bold") for remark in views.status_remarks(status))
-    return Group(Text(views.status_line(status), style="bold"), table, Text(), means, caption, *remarks)
+    remarks = (Text(visible(remark), style="bold") for remark in views.status_remarks(status))
+    return Group(Text(visible(views.status_line(status)), style="bold"), table, Text(), means, caption, *remarks)

@@ -25,12 +25,14 @@ from mobai.engine.family_check import FamilyCheck
 from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
+from mobai.kernels.observations import BROKEN
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import Decision, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.forecast import Remaining, remaining_samples
+from mobai.theory.differences import Differences, difference_intervals
+from mobai.theory.forecast import Remaining, remaining_samples, remaining_with_limits
 from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals
 from mobai.theory.observations import Moment, Observations
 
@@ -60,6 +62,8 @@ class Engine:
         A log(1/delta): the sampling rule works only for objectives that are not decided at that delta. None for all.
     log_inv_delta
         The only log(1/delta) at which decisions will be asked for; None if any may be.
+    bars_broken
+        Whether arms that break a limit, at the only delta or that of ``focus``, are asked for no more.
 
     Attributes
     ----------
@@ -79,16 +83,18 @@ class Engine:
         *,
         focus_log_inv_delta: float | None = None,
         log_inv_delta: float | None = None,
+        bars_broken: bool = True,
     ) -> None:
-        if focus_log_inv_delta is not None:
-            stopping.level(problem, focus_log_inv_delta)
+        settle_at = log_inv_delta if focus_log_inv_delta is None else focus_log_inv_delta
+        self._settle_at = None if settle_at is None else stopping.level(problem, settle_at)
         self.problem, self.rule, self.stopping = problem, rule, stopping
-        self._evidence = Evidence(problem, stopping, log_inv_delta)
+        self._evidence = Evidence(problem, stopping, log_inv_delta, self._settle_at)
         # Of complete pulls; another object from the first pull on that is told in parts.
         self._complete = self._evidence
         self.past: list[tuple[str, Decision]] = []
         # Levels belong to the initial arms; later ones pay for themselves.
         self._at_start, self._focus, self._only = problem, focus_log_inv_delta, log_inv_delta
+        self._bars_broken, self._barred = bars_broken, np.zeros(problem.shape[0], np.bool_)
         self.sampling = SamplingView(problem)
         self._check = FamilyCheck(problem)
         self._memory = rule.init(problem)
@@ -115,6 +121,11 @@ class Engine:
 
     def choose(self, rng: np.random.Generator) -> int:
         """Return the arm that the sampling rule would ask for next; only its memory changes."""
+        free = np.flatnonzero(self.active & ~self._barred).tolist() if self._barred.any() else None
+        if free is not None and len(free) < 2:
+            if not free:
+                raise InputError("arm: every arm breaks a limit, and there is none to ask for")
+            return int(free[0])
         chosen = self.rule.choose(self.sampling.problem, self._memory, self.sampling.observations, rng)
         if not isinstance(chosen, tuple) or len(chosen) != 2:
             raise InputError(f"rule: choose of {self.rule.name} must return an arm and the new memory, not {chosen!r}")
@@ -129,7 +140,7 @@ class Engine:
 
     def ask(self, arm: int) -> None:
         """Count an arm as asked for: pending until it is told or dropped."""
-        if not self.sampling.has(arm):
+        if not self.active[arm]:
             raise InputError(f"arm {self.problem.arms[arm]!r} was retired and cannot be asked for")
         self.ask_again(arm)
 
@@ -180,7 +191,7 @@ class Engine:
             raise InputError("arm: the stopping rule has reserve=0, so no arm can be added; use GLR(reserve=0.1)")
         # What was decided is true of the arms there were.
         self._keep_past(range(problem.shape[1]))
-        self.problem = problem
+        self.problem, self._barred = problem, np.append(self._barred, False)
         for evidence in self._both():
             evidence.add_arm(problem)
         self._check.add_arm()
@@ -189,10 +200,12 @@ class Engine:
     def retire_arm(self, arm: int, at: float | None = None) -> None:
         """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
         self._evidence.changing  # noqa: B018 - refuses stopping rules that are not proven for it
-        if not self.sampling.has(arm):
+        if not self.active[arm]:
             raise InputError(f"arm {self.problem.arms[arm]!r} was retired before")
-        if len(self.sampling.arms) == 2:
+        if self.active.sum() == 2:
             raise InputError("arm: two arms are left, and none of them can be retired")
+        if self.problem.arms[arm] in _baselines(self.problem):
+            raise InputError(f"arm {self.problem.arms[arm]!r} is what others are compared with, and cannot be retired")
         self._keep_past(self._decided_for(self._evidence, arm))
         for evidence in self._both():
             evidence.retire_arm(arm, self._decided_for(evidence, arm))
@@ -243,7 +256,7 @@ class Engine:
         return Verdict(
             problem=self.problem,
             log_inv_delta=x,
-            leaders=tuple(self.observations.arrays.leaders.tolist()),
+            leaders=tuple(self.observations.leaders.tolist()),
             leading=tuple(self.observations.leads(m) for m in range(self.problem.shape[1])),
             decisions=self._evidence.monitor.decisions(x),
             evidence=frozen(self._evidence.monitor.evidence(self.observations)),
@@ -251,8 +264,17 @@ class Engine:
             pulls=self.told,
             proven=self.stopping.certified,
             doubts=self._check.doubts(self.problem, self.observations),
+            limits=self._limits(x),
             reaches=partial(self.stopping.reached, self._at_start),
         )
+
+    def evidence(self) -> FloatArray:
+        """Return the evidence of every objective at this moment, in nats."""
+        return self._evidence.monitor.evidence(self.observations)
+
+    def plain_intervals(self) -> Intervals:
+        """Return the intervals at the only delta, without a look at whether the families hold."""
+        return self._intervals(self._known_delta())
 
     def intervals(self, log_inv_delta: float | None = None) -> Intervals:
         """Return a confidence interval for every mean, K x M, in the objectives' own units.
@@ -268,7 +290,33 @@ class Engine:
             return confidence_intervals(self.problem, self.observations, IntervalLevels.alone(x, *self._at_start.shape))
         levels = self._evidence.changing.interval_levels(x)
         decided = tuple(None if one is None else one.arm for one in self._evidence.monitor.decisions(x))
+        if self.problem.guardrails:
+            # An arm decided on is the best of those that keep every limit, not of all.
+            decided = (None,) * len(decided)
         return confidence_intervals(self.problem, self.observations, levels, decided)
+
+    def differences(self, log_inv_delta: float | None = None) -> Differences | None:
+        """Return by how much every arm differs from the baseline, metric by metric; None without a baseline."""
+        if self.problem.baseline is None:
+            return None
+        x = self._log_inv_delta_asked(log_inv_delta)
+        decided = tuple(None if one is None else one.arm for one in self._evidence.monitor.decisions(x))
+        # With guardrails, an arm decided on is the best of those that keep every limit, not of all.
+        fitted = (None,) * len(decided) if self.problem.guardrails else decided
+        level, surcharges = self.stopping.level(self._at_start, x), self._evidence.changing.surcharges
+        return difference_intervals(self.problem, self.observations, level, surcharges, fitted)
+
+    def _limits(self, x: float) -> tuple[tuple[int, ...], ...]:
+        """Return what can be said of each limit, arm by arm, at log(1/delta)."""
+        if not self.problem.guardrails:
+            return ()
+        statuses = self._evidence.limit_statuses(self.stopping.level(self._at_start, x))
+        return tuple(map(tuple, statuses.tolist()))
+
+    @property
+    def barred(self) -> npt.NDArray[np.bool_]:
+        """Which arms are asked for no more because they break a limit. Shape (K,)."""
+        return self._barred.copy()
 
     def forecast(self, log_inv_delta: float | None = None) -> Remaining | None:
         """Forecast how many more samples the undecided objectives take.
@@ -280,9 +328,11 @@ class Engine:
         scoring = getattr(self._evidence.monitor, "scoring", None)
         if scoring is None:
             return None
-        return remaining_samples(
-            self.observations, undecided, self.stopping.level(self._at_start, x), scoring(self.told)
-        )
+        level = self.stopping.level(self._at_start, x)
+        if self.problem.guardrails:
+            free = self.active & ~self._barred
+            return remaining_with_limits(self.observations, undecided, free, level, scoring(self.told))
+        return remaining_samples(self.observations, undecided, level, scoring(self.told))
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""
@@ -311,8 +361,9 @@ class Engine:
         self.problem = problem
         self._evidence.restore(problem, _part_of(state, "observed_"), decisions)
         if of_complete_pulls is not None:
-            self._complete = Evidence(self._at_start, self.stopping, self._only)
+            self._complete = Evidence(self._at_start, self.stopping, self._only, self._settle_at)
             self._complete.restore(problem, _part_of(state, "complete_"), of_complete_pulls)
+        self._barred = self._broken()
         self._enrol()
         self.sampling.observations.restore(_part_of(state, "sampled_"))
         self._check.restore(_part_of(state, "check_"))
@@ -321,14 +372,30 @@ class Engine:
         self._memory = type(self._memory)(*memory) if memory else self._memory
 
     def _set_focus(self) -> None:
-        """Turn sampling away from what complete pulls decide."""
+        """Turn sampling away from what complete pulls decide, and from arms that they show to break a limit."""
+        broken = self._broken()
+        if not np.array_equal(broken, self._barred):
+            self._barred = broken
+            self._enrol()
+        if self.problem.guardrails:
+            self.sampling.observations.settle(self._complete.observations.arrays.limits.settled[:, self.sampling.arms])
         if self._focus is not None:
             decisions = self._complete.monitor.decisions(self._focus)
             self.sampling.observations.focus_on([decision is None for decision in decisions])
 
+    def _broken(self) -> npt.NDArray[np.bool_]:
+        """Return which arms are to be barred: those that break a limit, but for those that others are compared with."""
+        settled = self._complete.observations.arrays.limits.settled
+        spared = np.isin(self.problem.arms, list(_baselines(self.problem)))
+        broken: npt.NDArray[np.bool_] = (settled == BROKEN + 1).any(axis=0) & ~spared & self._bars_broken
+        return broken
+
     def _enrol(self) -> None:
-        """Take note of who takes part, and start the rule for them."""
-        self.sampling.enrol(self.problem, self.active)
+        """Take note of who takes part, and start the rule for them: two arms at least."""
+        taking_part = self.active & ~self._barred
+        for arm in np.flatnonzero(self.active & self._barred)[: max(2 - int(taking_part.sum()), 0)].tolist():
+            taking_part[arm] = True
+        self.sampling.enrol(self.problem, taking_part)
         self._memory = self.rule.init(self.sampling.problem)
 
     def _known_delta(self) -> float:
@@ -341,6 +408,12 @@ class Engine:
         if self._only is not None and x != self._only:
             raise InputError(f"log_inv_delta must be {self._only:g}, the one it was started with, not {x!r}")
         return resolve_log_inv_delta(log_inv_delta=x)
+
+
+def _baselines(problem: Problem) -> set[str]:
+    """Return the arms that others are compared with."""
+    compared = {guardrail.of for guardrail in problem.guardrails} | {problem.baseline}
+    return {arm for arm in compared if arm is not None}
 
 
 def _part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:

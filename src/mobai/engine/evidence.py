@@ -6,23 +6,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from mobai.errors import InputError
-from mobai.problem import Problem
+from mobai.problem import IntArray, Problem
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.theory.observations import Moment, Observations
 
 
 class Evidence:
-    """Observations of all arms, and the monitor that looks at them after every moment."""
+    """Observations of all arms, and the monitor that looks at them after every moment.
 
-    def __init__(self, problem: Problem, stopping: StoppingRule, log_inv_delta: float | None) -> None:
+    ``settle_at`` is the level at which limits are settled for good; None if they are asked for at any delta.
+    """
+
+    def __init__(
+        self, problem: Problem, stopping: StoppingRule, log_inv_delta: float | None, settle_at: float | None = None
+    ) -> None:
         self.observations = Observations(problem)
         self.monitor = stopping.start(problem, log_inv_delta)
         self._stopping = stopping.name
+        self._settle_at = settle_at if problem.guardrails else None
 
     def tell_all(self, moment: Moment, at: float | None = None) -> bool:
         """Add the rewards of one moment and look once; return whether something may have been decided."""
         self.observations.tell_all(moment)
-        return self.monitor.look(self.observations, at)
+        settled = self._settle()
+        return self.monitor.look(self.observations, at) or settled
+
+    def limit_statuses(self, level: float) -> IntArray:
+        """Return what can be said of each arm and limit at a level: 0 nothing, 1 it is kept, 2 it is broken."""
+        return self.observations.limit_statuses(level, self.changing.surcharges)
+
+    def _settle(self) -> bool:
+        """Let what can be said of limits stand; return whether there is something new."""
+        return self._settle_at is not None and self.observations.settle(self.limit_statuses(self._settle_at))
 
     @property
     def changing(self) -> ArmsMayChange:

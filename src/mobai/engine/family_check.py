@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.kernels.dense import Integers
+from mobai.kernels.observations import NORMAL, UNIT
 from mobai.kernels.repeats import RepeatArrays, count_repeats
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Moment, Observations
@@ -29,6 +30,9 @@ _UNLIKELY_REPEATS = 0.01
 _UNLIKELY_SCATTER = 1e-3
 _SD_EXCEEDED = 1.25
 _LARGEST_SHARE = 1 / 3
+# Squares below this lose their digits.
+_LEAST_SCATTER = 1e-290
+_ROUNDED_AWAY = "differ by too little for numbers of 16 digits beside the others; report them in other units, or apart"
 _ADVICE = "report it unrounded, or begin a new experiment with bounded=LOW..HIGH"
 
 
@@ -36,7 +40,7 @@ class FamilyCheck:
     """Follows the rewards of an experiment, and says where they contradict their family."""
 
     def __init__(self, problem: Problem) -> None:
-        shape = problem.shape[::-1]
+        shape = len(problem.metrics), problem.shape[0]
         self._found = RepeatArrays(np.full(shape, np.nan), np.zeros(shape), np.zeros(shape))
 
     def tell_all(self, moment: Moment, observations: Observations) -> None:
@@ -55,7 +59,7 @@ class FamilyCheck:
 
     def doubts(self, problem: Problem, observations: Observations) -> tuple[str | None, ...]:
         """Return, per objective, what speaks against its family and which one to use, or None."""
-        return tuple(self._doubt(problem, observations, m) for m in range(problem.shape[1]))
+        return tuple(self._doubt(problem, observations, m) for m in range(len(problem.metrics)))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything, in arrays."""
@@ -70,11 +74,14 @@ class FamilyCheck:
         self._found = arrays
 
     def _doubt(self, problem: Problem, observations: Observations, m: int) -> str | None:
-        family, arrays = problem.objectives[m].family, observations.arrays
+        family, arrays = problem.metrics[m].family, observations.arrays
         neighbours = np.maximum(arrays.counts[m] - 1, 0)
         pairs = float(neighbours.sum())
         if pairs == 0:
             return None
+        lost = _lost_in_rounding(observations, m)
+        if lost is not None:
+            return f"the rewards of {problem.arms[lost]!r} {_ROUNDED_AWAY}"
         if family.known_noise:
             excess = float((arrays.scatter[m] / problem.sd[:, m] ** 2).sum())
             if _too_large(excess, pairs):
@@ -98,6 +105,27 @@ class FamilyCheck:
                 "experiment with unknown-variance"
             )
         return None
+
+
+def _lost_in_rounding(observations: Observations, m: int) -> int | None:
+    """Return an arm whose mean is not known as well as its rewards scatter, because numbers have 16 digits; or None.
+
+    Means are kept relative to the first reward of all: one that is far from the others takes their last digits.
+    """
+    arrays = observations.arrays
+    if arrays.objectives.model[m] == UNIT:
+        return None
+    several = arrays.counts[m] >= 2
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        error = np.sqrt(arrays.spread[m] if arrays.objectives.model[m] == NORMAL else arrays.scatter[m]) / 100
+        if arrays.objectives.model[m] != NORMAL:
+            error /= arrays.counts[m]
+        rounded = 2e-16 * np.abs(np.where(several, arrays.means[m], 0.0)) > error
+    # Equal rewards have no scatter; others whose squares are too small for a number have none either.
+    rounded &= (arrays.scatter[m] > 0) | (arrays.objectives.model[m] == NORMAL)
+    tiny = (arrays.scatter[m] < _LEAST_SCATTER) & (arrays.sums[m] != 0) & (arrays.objectives.model[m] != NORMAL)
+    found = np.flatnonzero(several & (rounded | tiny))
+    return int(found[0]) if len(found) else None
 
 
 def _shuffled(places: Integers, rewards: FloatArray) -> tuple[Integers, FloatArray]:

@@ -59,7 +59,7 @@ class SamplingView:
         rows = [*self._rows.tolist(), *[-1] * (problem.shape[0] - len(self._rows))]
         self.arms = np.flatnonzero(active).tolist()
         names = [problem.arms[arm] for arm in self.arms]
-        self.problem = Problem(names, problem.objectives, problem.sd[self.arms])
+        self.problem = problem.with_arms(names, problem.sd[self.arms])
         self._observations = self.observations.with_arms(self.problem, [rows[arm] for arm in self.arms])
         self._rows = np.full(problem.shape[0], -1)
         self._rows[self.arms] = np.arange(len(self.arms))

@@ -12,6 +12,7 @@ from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
 from mobai.problem import Arm, Problem
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.differences import Differences
 from mobai.theory.intervals import Intervals
 from mobai.theory.observations import Observations
 
@@ -79,3 +80,13 @@ class Session:
         fitted to what is decided at this delta, so that they never contradict the verdict.
         """
         return self.engine.intervals(resolve_log_inv_delta(delta, log_inv_delta))
+
+    def differences(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Differences:
+        """Return by how much every arm differs from the problem's baseline, metric by metric, in their own units.
+
+        With probability at least 1 - delta all of these intervals hold at all times, together with the decisions.
+        """
+        found = self.engine.differences(resolve_log_inv_delta(delta, log_inv_delta))
+        if found is None:
+            raise InputError("baseline: the problem has none; state it with Problem(..., baseline=ARM)")
+        return found

@@ -11,6 +11,7 @@ import numpy as np
 
 from mobai import views
 from mobai.problem import FloatArray, Problem
+from mobai.problem.guardrail import NOBODY
 from mobai.problem.problem import frozen
 from mobai.rules.stopping import Decision
 
@@ -40,7 +41,9 @@ class Verdict:
     proven
         Whether the stopping rule is proven to keep the error probability at most delta, if the families hold.
     doubts
-        Per objective: what speaks against its family, and which one to use instead; None where nothing does.
+        Per metric: what speaks against its family, and which one to use instead; None where nothing does.
+    limits
+        Per guardrail and arm: 0 if nothing can be said yet, 1 if the limit is kept, 2 if it is broken.
     refused
         How many pulls were lost because of their value.
     reaches
@@ -58,6 +61,7 @@ class Verdict:
     proven: bool
     doubts: tuple[str | None, ...]
     reaches: Callable[[float], float] = field(repr=False)
+    limits: tuple[tuple[int, ...], ...] = ()
     refused: int = 0
 
     @property
@@ -73,7 +77,7 @@ class Verdict:
     @property
     def remarks(self) -> list[str]:
         """Why it is not certified, a line per reason."""
-        doubted = zip(self.problem.objective_names, self.doubts, strict=True)
+        doubted = zip(self.problem.metric_names, self.doubts, strict=True)
         lines = [f"not certified: {name!r}: {doubt}" for name, doubt in doubted if doubt]
         if self.refused:
             lines.append(f"not certified: {self.refused:,} lost because of their value; means are those of the others")
@@ -102,7 +106,10 @@ class Verdict:
 
     @property
     def recommended(self) -> tuple[int, ...]:
-        """The index of the arm to use for every objective: the decided one, else the leader."""
+        """The index of the arm to use for every objective: the decided one, else the leader.
+
+        ``NOBODY`` (-2) where it is decided that no arm keeps every limit.
+        """
         return tuple(
             leader if decision is None else decision.arm
             for leader, decision in zip(self.leaders, self.decisions, strict=True)
@@ -110,8 +117,14 @@ class Verdict:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The names of the recommended arms."""
-        return tuple(self.problem.arms[arm] for arm in self.recommended)
+        """The names of the recommended arms; ``"none qualifies"`` where no arm keeps every limit."""
+        return tuple("none qualifies" if arm == NOBODY else self.problem.arms[arm] for arm in self.recommended)
+
+    def limit_status(self, guardrail: int, arm: int) -> str:
+        """Return what can be said of an arm and a limit: ``kept``, ``broken``, ``open``, or ``-`` for a baseline."""
+        if self.problem.guardrails[guardrail].of == self.problem.arms[arm]:
+            return "-"
+        return ("open", "kept", "broken")[self.limits[guardrail][arm]]
 
     def _repr_html_(self) -> str:
         return views.verdict_html(self)

@@ -10,6 +10,7 @@ import numpy as np
 from mobai.engine.engine import Engine
 from mobai.errors import InputError
 from mobai.kernels import interpreted
+from mobai.kernels.limits import look_at_limits
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.stopping import GLR
@@ -27,15 +28,19 @@ def warm_up(rule: SamplingRule) -> None:
 def _play(rule: SamplingRule) -> None:
     """Run a toy experiment to its first choice after the opening."""
     _log.info("loading or compiling the kernels of %s", rule.name)
-    problem = Problem(2, ["one:gaussian=1", "two:shared-variance", "three:bernoulli"])
-    engine, rng = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1.0), np.random.default_rng(0)
-    for step in range(12):
-        arm = engine.choose(rng) if step == 2 else step % 2
-        engine.ask(arm)
-        engine.tell(arm, [float(step), float(step), float(step % 3 == 0)])
-    engine.verdict()
-    engine.intervals()
-    engine.forecast()
+    objectives = ["one:gaussian=1", "two:shared-variance", "three:bernoulli"]
+    for guardrails in ([], ["three:at-most=0.5:eps=0.1"]):
+        problem = Problem(2, objectives, guardrails=guardrails, baseline="arm 0")
+        engine, rng = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1e-3), np.random.default_rng(0)
+        for step in range(16):
+            arm = engine.choose(rng) if step == 2 else step % 2
+            engine.ask(arm)
+            engine.tell(arm, [float(step), float(step), float(bool(guardrails) or step % 3 == 0)])
+        engine.verdict()
+        engine.intervals()
+        engine.forecast()
+        engine.differences()
+        look_at_limits(engine.observations.arrays)
 
 
 def check_rule(rule: SamplingRule, problem: Problem) -> None:

@@ -69,8 +69,9 @@ def betting_score(
     The search begins at ``guess`` with this step. Where the evidence is not above ``level``, any number that is not may
     come back, and where it is above ``beyond``, any that is.
     """
-    search = new_search(0.0, 1.0 - eps, step)
-    x = min(max(guess, MARGIN), 1.0 - eps - MARGIN)
+    first, last_mean = max(0.0, -eps), min(1.0, 1.0 - eps)
+    search = new_search(first, last_mean, step)
+    x = min(max(guess, first + MARGIN), last_mean - MARGIN)
     while True:
         own, fall = log_wealth(bins, m, b, last, x, True)
         other, rise = log_wealth(bins, m, i, last, x + eps, False)

@@ -38,7 +38,7 @@ def is_gaussian(obs: ObservationArrays, m: int) -> bool:
 def renew_pair(obs: ObservationArrays, m: int, best: int, i: int) -> None:
     """Renew the cost of one pair, both arms of which have rewards; in place."""
     if is_gaussian(obs, m):
-        gap = obs.means[m, best] + obs.objectives.eps[m] - obs.means[m, i]
+        gap = max(obs.means[m, best] + obs.objectives.eps[m] - obs.means[m, i], 0.0)
         obs.costs[m, i] = gap * gap / (2.0 * (obs.spread[m, best] + obs.spread[m, i]))
     else:
         obs.costs[m, i] = estimated_cost(obs, m, best, i)
@@ -63,7 +63,7 @@ def renew_normal_row(means: Matrix, spread: Matrix, costs: Matrix, m: int, best:
     """Renew the costs of an objective's pairs where the noise is known; in place."""
     top, doubt = means[m, best] + eps, spread[m, best]
     for i in range(means.shape[1]):
-        gap = top - means[m, i]
+        gap = max(top - means[m, i], 0.0)
         costs[m, i] = gap * gap / (2.0 * (doubt + spread[m, i]))
 
 
@@ -89,6 +89,8 @@ def estimated_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
     n_b, n_i = max(count_of(obs, m, best), 1.0), max(count_of(obs, m, i), 1.0)
     if obs.objectives.model[m] == UNIT:
         eps = obs.objectives.eps[m] / obs.objectives.width[m]
+        if position(obs, m, best) + eps < position(obs, m, i):
+            return 0.0
         return unit_cost(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
     gap = gap_between(obs, m, best, i)
     return student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[0]
@@ -125,6 +127,6 @@ def renew(obs: ObservationArrays) -> None:
                 obs.unobserved[0] += 1
             if obs.objectives.model[m] != SHARED or i == 0:
                 renew_noise(obs, m, i)
-        obs.leaders[m] = find_leader(obs.means, obs.active, m)
+        obs.leaders[m] = find_leader(obs.means, obs.eligible, m)
     for m in range(len(obs.leaders)):
         renew_row(obs, m)

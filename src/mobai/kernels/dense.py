@@ -16,6 +16,7 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 Cube = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+IntMatrix = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
 Truths = npt.NDArray[np.bool_]
 

@@ -9,7 +9,15 @@ import numpy as np
 from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.costs import renew_arm
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
-from mobai.kernels.evidence import MIXTURE, Scoring, against_retired, exact_evidence, weakest_pair
+from mobai.kernels.evidence import (
+    MIXTURE,
+    Scoring,
+    against_retired,
+    exact_evidence,
+    nobody_keeps_limits,
+    weakest_pair,
+)
+from mobai.kernels.limits import find_eligible, note_limits
 from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, end_moment
 from mobai.kernels.shared import noise_bound
 
@@ -28,8 +36,13 @@ def record(
         while n < end:
             if arms[n] >= 0:
                 take_in(obs, arms[n], rewards[n], first[n], are_pending)
+                obs.limits.touched[arms[n]] = 1
             n += 1
         end_moment(obs)
+        if obs.limits.what.shape[0] > 0:
+            if not are_pending:
+                note_limits(obs)
+            find_eligible(obs)
 
 
 @inner_kernel
@@ -78,7 +91,7 @@ def exceeds(scoring: Scoring, obs: ObservationArrays, block: Integers, first: in
     """Whether the evidence of all these objectives may exceed a bar: a quick no, or else a maybe."""
     if bar == math.inf:
         return False
-    if len(scoring.prices.retired) > 0:
+    if len(scoring.prices.retired) > 0 or nobody_keeps_limits(scoring, obs) > bar:
         return True
     return weakest_pair(scoring, 0.0, obs, block, first, last, bar) > bar
 
@@ -111,11 +124,11 @@ def evidence_of(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
     level that is exceeded, found between one that is and one that is not.
     """
     if obs.objectives.model[m] != SHARED or scoring.kind != MIXTURE:
-        return evidence_with(scoring, obs, m, 1.0)
+        return max(evidence_with(scoring, obs, m, 1.0), nobody_keeps_limits(scoring, obs))
     low = math.log(max(float(obs.initial[0] - 1), 1.0))
-    high = evidence_with(scoring, obs, m, noise_bound(obs, m, low))
+    high, nobody = evidence_with(scoring, obs, m, noise_bound(obs, m, low)), nobody_keeps_limits(scoring, obs)
     if not high > low:
-        return high
+        return max(high, nobody)
     while high - low > 1e-9 * max(high, 1.0):
         # The evidence falls as the level rises, at less than its rate: a level and its evidence are a bracket.
         middle = 0.5 * (low + high)
@@ -124,7 +137,13 @@ def evidence_of(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
             low, high = middle, min(high, found)
         else:
             low, high = max(low, found), middle
-    return low
+    return max(low, nobody)
+
+
+@entry
+def nobody_qualifies(scoring: Scoring, obs: ObservationArrays) -> float:
+    """Return the evidence that every arm breaks some limit, to Python."""
+    return nobody_keeps_limits(scoring, obs)
 
 
 @kernel

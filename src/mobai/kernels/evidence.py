@@ -14,13 +14,22 @@ from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.costs import renew_pair, renew_row
 from mobai.kernels.dense import Integers, Vector
 from mobai.kernels.normal import normal_score
-from mobai.kernels.observations import NORMAL, SHARED, UNIT, ObservationArrays, gap_between, position
+from mobai.kernels.observations import (
+    NORMAL,
+    SHARED,
+    UNIT,
+    ObservationArrays,
+    breaks_limits,
+    gap_between,
+    keeps_limits,
+    position,
+)
 from mobai.kernels.shared import SHARE, noise_bound
 from mobai.kernels.student import Sample, student_score
 
 # The thresholds of mobai.theory.thresholds.
 MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
-_SHARED_PRICE = -math.log(1.0 - SHARE)
+SHARED_PRICE = -math.log(1.0 - SHARE)
 
 
 class Prices(NamedTuple):
@@ -64,13 +73,15 @@ def score_of(
     n_b, n_i, model = obs.counts[m, b], obs.counts[m, i], obs.objectives.model[m]
     if n_b == 0.0 or n_i == 0.0:
         return z
+    if obs.limits.what.shape[0] > 0 and obs.means[m, b] + obs.objectives.eps[m] < obs.means[m, i]:
+        return -math.inf  # better, but it does not seem to keep every limit
     if scoring.kind != MIXTURE:
         return z - penalty_of(scoring.kind, n_b, n_i, scoring.pulls, obs.costs.size)
     if model == NORMAL:
         return normal_evidence(obs, m, b, i, level, beyond)
     if model == SHARED:
         gap = gap_between(obs, m, b, i) / noise
-        return normal_score(gap, n_b, n_i, level + _SHARED_PRICE, beyond + _SHARED_PRICE) - _SHARED_PRICE
+        return normal_score(gap, n_b, n_i, level + SHARED_PRICE, beyond + SHARED_PRICE) - SHARED_PRICE
     if model == UNIT:
         return unit_evidence(obs, m, b, i, level, beyond)
     if z + 2.0 * math.log(2.0) <= level:
@@ -125,9 +136,14 @@ def priced_evidence(
     """Return the evidence of a pair, less what it pays; any number on the same side of the level will do."""
     b = obs.leaders[m]
     price = price_of(scoring.prices.surcharges, b, i, initial)
+    broken = -math.inf
+    if obs.limits.what.shape[0] > 0:
+        broken = breaks_limits(obs, i) - scoring.prices.surcharges[i]
+        if broken > level:
+            return broken
     if obs.objectives.model[m] == NORMAL and obs.costs[m, i] <= level + price:
-        return obs.costs[m, i] - price
-    return score_of(scoring, obs, m, i, noise, price > 0.0, level + price, level + price) - price
+        return max(obs.costs[m, i] - price, broken)
+    return max(score_of(scoring, obs, m, i, noise, price > 0.0, level + price, level + price) - price, broken)
 
 
 @inner_kernel
@@ -145,6 +161,10 @@ def weakest_pair(
     for turn in range(last - first):
         m = first + moved_to_front(turn, objective)
         b, noise = obs.leaders[m], 1.0
+        if obs.limits.what.shape[0] > 0:
+            least = min(least, keeps_limits(obs, b) - scoring.prices.surcharges[b])
+            if least <= level:
+                return least
         if obs.objectives.model[m] == SHARED:
             noise = noise_bound(obs, m, level)
         if obs.stale[m] and rival != b and obs.counts[m, rival] > 0.0 and obs.counts[m, b] > 0.0:
@@ -176,11 +196,25 @@ def exact_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: 
     """Return the evidence of an objective's weakest pair, less what it pays."""
     if obs.stale[m]:
         renew_row(obs, m)
-    least, b = math.inf, obs.leaders[m]
+    b = obs.leaders[m]
+    least = keeps_limits(obs, b) - scoring.prices.surcharges[b]
     for i in range(obs.means.shape[1]):
         if i != b and obs.active[i]:
             price = price_of(scoring.prices.surcharges, b, i, initial)
-            least = min(least, score_of(scoring, obs, m, i, noise, price > 0.0, -math.inf, least + price) - price)
+            found = score_of(scoring, obs, m, i, noise, price > 0.0, -math.inf, least + price) - price
+            least = min(least, max(found, breaks_limits(obs, i) - scoring.prices.surcharges[i]))
+    return least
+
+
+@kernel
+def nobody_keeps_limits(scoring: Scoring, obs: ObservationArrays) -> float:
+    """Return the evidence that every arm breaks some limit; minus infinity without limits."""
+    least = math.inf if obs.limits.what.shape[0] > 0 else -math.inf
+    if least < 0.0:
+        return least
+    for i in range(obs.means.shape[1]):
+        if obs.active[i]:
+            least = min(least, breaks_limits(obs, i) - scoring.prices.surcharges[i])
     return least
 
 
@@ -191,7 +225,9 @@ def against_retired(scoring: Scoring, obs: ObservationArrays, m: int, noise: flo
     for k in range(len(scoring.prices.retired)):
         i = scoring.prices.retired[k]
         ahead = obs.means[m, i] > obs.means[m, b] or (obs.means[m, i] == obs.means[m, b] and i < b)
+        broken = breaks_limits(obs, i)
         if ahead or obs.counts[m, b] == 0.0:
-            return -math.inf
-        least = min(least, score_of(scoring, obs, m, i, noise, False, -math.inf, least))
+            least = min(least, broken)
+        else:
+            least = min(least, max(score_of(scoring, obs, m, i, noise, False, -math.inf, least), broken))
     return least

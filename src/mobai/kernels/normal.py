@@ -63,6 +63,22 @@ def pair_bet(x: float, gap: float, n_b: float, n_i: float) -> tuple[float, float
 
 
 @kernel
+def one_bet(n: float, apart: float) -> float:
+    """Return the log-wealth of one arm's bets that its mean is on one side of a number it is so many sd away from."""
+    top, total = -math.inf, 0.0
+    for k in range(len(WIDTHS)):
+        c = WIDTHS[k]
+        t = n * apart / math.sqrt(n + c)
+        value = math.log(WEIGHTS[k]) - 0.5 * math.log1p(n / c)
+        value += 0.5 * t * t + math.log(math.erfc(-_HALF * t)) if t > -5.0 else math.log(scaled_tail(t))
+        if value > top:
+            top, total = value, total * math.exp(top - value) + 1.0
+        else:
+            total += math.exp(value - top)
+    return top + math.log(total)
+
+
+@kernel
 def normal_score(gap: float, n_b: float, n_i: float, level: float, beyond: float) -> float:
     """Return the evidence of the pair: the smallest log-wealth of both bets over all common means.
 

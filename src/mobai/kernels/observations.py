@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from mobai.kernels.compiled import inner_kernel, kernel
-from mobai.kernels.dense import Cube, Integers, Matrix, Vector
+from mobai.kernels.dense import Cube, Integers, IntMatrix, Matrix, Vector
 
 # How the rewards of an objective are modelled: known sd, unknown sd per arm, a known range, one unknown sd.
 NORMAL, STUDENT, UNIT, SHARED = 0, 1, 2, 3
@@ -15,6 +15,10 @@ NORMAL, STUDENT, UNIT, SHARED = 0, 1, 2, 3
 COUNT, SUM, SCATTER, PAIR = 0, 1, 2, 3
 # How far that opening is: no reward, some, two of every arm, two of every arm in a single moment.
 UNSEEN, BEGUN, OVER, AT_ONCE = 0, 1, 2, 3
+# The columns of what guardrails are and of their terms; what can be said of an arm.
+METRIC, SIDE, BASELINE = 0, 1, 2
+LIMIT, TOLERANCE = 0, 1
+KEPT, BROKEN = 0, 1
 # A standard deviation nothing is known about yet: no difference is worth anything.
 UNKNOWN = 1e150
 # The error of a mean is at most about this, relative to its size and to the sum it comes from.
@@ -31,6 +35,16 @@ class ObjectiveArrays(NamedTuple):
     bins: Integers  # into how many the range is divided for the histograms; UNIT only
 
 
+class LimitArrays(NamedTuple):
+    """The guardrails, and what is known of every arm in view of them."""
+
+    what: IntMatrix  # METRIC, SIDE (+1: the mean must be above, -1: below) and BASELINE (an arm, or -1)
+    terms: Matrix  # LIMIT (oriented; of a margin, its size) and TOLERANCE
+    evidence: Cube  # KEPT or BROKEN, guardrail, arm: the largest there has been, in nats
+    settled: IntMatrix  # guardrail, arm: UNSETTLED, or KEPT or BROKEN plus 1, at the delta that sampling works for
+    touched: Integers  # of each arm: 1 if it was told something in this moment
+
+
 class ObservationArrays(NamedTuple):
     """The statistics of every arm, and what follows from them.
 
@@ -41,6 +55,7 @@ class ObservationArrays(NamedTuple):
 
     objectives: ObjectiveArrays
     active: Integers  # of each arm: 1 if it takes part
+    eligible: Integers  # of each arm: 1 if it may lead; the same as active without guardrails
     asked: Integers  # of each arm: how often it was asked for
     answered: Integers  # of each arm: how many of those pulls have been answered
     pending: Integers  # of each arm: pulls that count as if they had been answered
@@ -55,11 +70,12 @@ class ObservationArrays(NamedTuple):
     initial: Integers  # one number: how many arms there were at the start; they come first
     sd: Matrix  # known, or estimated
     spread: Matrix  # the variance of each mean, sd^2 / count
-    leaders: Integers  # of each objective: the active arm with the largest mean, the first in a tie
+    leaders: Integers  # of each objective: the eligible arm with the largest mean, the first in a tie
     costs: Matrix  # what it would take to mistake each arm for the leader: the transport cost
     stale: Integers  # of each objective: 1 if its costs are not up to date
     undecided: Integers  # of each objective: 1 if it is to be sampled for
     unobserved: Integers  # one number: how many arms and objectives have no reward
+    limits: LimitArrays  # the guardrails
 
 
 @inner_kernel
@@ -98,6 +114,25 @@ def gap_between(obs: ObservationArrays, m: int, best: int, i: int) -> float:
             gap -= ROUNDING * abs(obs.objectives.offset[m])
         gap = max(gap, 0.0)
     return gap
+
+
+@kernel
+def breaks_limits(obs: ObservationArrays, i: int) -> float:
+    """Return the largest evidence there has been that an arm breaks some limit; minus infinity without limits."""
+    most = -math.inf
+    for c in range(obs.limits.what.shape[0]):
+        most = max(most, obs.limits.evidence[BROKEN, c, i])
+    return most
+
+
+@kernel
+def keeps_limits(obs: ObservationArrays, i: int) -> float:
+    """Return the smallest evidence there has been that an arm keeps each limit; infinity without limits."""
+    least = math.inf
+    for c in range(obs.limits.what.shape[0]):
+        if obs.limits.what[c, BASELINE] != i:
+            least = min(least, obs.limits.evidence[KEPT, c, i])
+    return least
 
 
 @inner_kernel
@@ -208,11 +243,11 @@ def estimate_noise(obs: ObservationArrays, m: int, i: int) -> None:
 
 
 @kernel
-def find_leader(means: Matrix, active: Integers, m: int) -> int:
-    """Return the active arm with the largest mean, the first in a tie."""
+def find_leader(means: Matrix, eligible: Integers, m: int) -> int:
+    """Return the eligible arm with the largest mean, the first in a tie."""
     best = -1
     for i in range(means.shape[1]):
-        if active[i] and (best < 0 or means[m, i] > means[m, best]):
+        if eligible[i] and (best < 0 or means[m, i] > means[m, best]):
             best = i
     return best
 
@@ -222,8 +257,8 @@ def leader_after(obs: ObservationArrays, m: int, arm: int) -> int:
     """Return the leader of an objective after one arm's mean has changed."""
     best = obs.leaders[m]
     if arm == best:
-        return find_leader(obs.means, obs.active, m)
-    if obs.active[arm] and (
+        return find_leader(obs.means, obs.eligible, m)
+    if obs.eligible[arm] and (
         obs.means[m, arm] > obs.means[m, best] or (obs.means[m, arm] == obs.means[m, best] and arm < best)
     ):
         return arm

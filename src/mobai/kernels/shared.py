@@ -37,7 +37,7 @@ def noise_bound(obs: ObservationArrays, m: int, level: float) -> float:
     log_inv = math.log(2.0 / SHARE) + max(level - base, 0.0)
     seen = prediction(obs, m)
     # What rounding leaves of equal rewards is no scatter.
-    rounding = 4e-16 * abs(obs.objectives.offset[m])
+    rounding = rounding_of(obs, m)
     if obs.opening[m] < OVER or not seen.rate > (1.0 + seen.shape) * rounding * rounding:
         return math.inf
     return math.sqrt(min(opening_bound(obs, m, log_inv), later_bound(seen, log_inv)))
@@ -75,7 +75,15 @@ def opening_bound(obs: ObservationArrays, m: int, log_inv: float) -> float:
         else:
             squares += obs.early[m, i, PAIR]
             degrees += 1.0
-    return squares / chi_square_quantile(degrees, log_inv) if squares < math.inf else math.inf
+    # Pairs that are equal, because of rounding, bound nothing.
+    some = rounding_of(obs, m)
+    return squares / chi_square_quantile(degrees, log_inv) if degrees * some * some < squares < math.inf else math.inf
+
+
+@kernel
+def rounding_of(obs: ObservationArrays, m: int) -> float:
+    """Return how far apart rounding can leave equal rewards of an objective."""
+    return 4e-16 * abs(obs.objectives.offset[m])
 
 
 @kernel

@@ -142,6 +142,23 @@ def log_bet(d: float, arm: Sample, k: float) -> float:
 
 
 @kernel
+def one_sided(d: float, arm: Sample) -> float:
+    """Return the log-wealth of one arm's bets that its mean is on one side of a number at distance d > 0.
+
+    An average over the widths, in the filtration of the arm alone.
+    """
+    top, total = -math.inf, 0.0
+    for w in range(len(WIDTHS)):
+        k = WIDTHS[w] / (arm.size + WIDTHS[w])
+        value = math.log(WEIGHTS[w]) + 0.5 * math.log(k) + log_bet(d, arm, k)
+        if value > top:
+            top, total = value, total * math.exp(top - value) + 1.0
+        else:
+            total += math.exp(value - top)
+    return top + math.log(total)
+
+
+@kernel
 def student_score(gap: float, best: Sample, rival: Sample, rivals: float, level: float, beyond: float) -> float:
     """Return the evidence of the pair, in nats that may be compared with other families'.
 

@@ -22,7 +22,7 @@ class Noise:
         key = digest(seed, "noise", fingerprint(instance), "trial", trial)
         self._bits = np.random.Philox(key=key)
         self._rng = np.random.Generator(self._bits)
-        self._objectives = instance.shape[1]
+        self._objectives = len(instance.problem.metrics)
 
     def block(self, arm: int, index: int) -> FloatArray:
         """Return the noise of an arm's pulls from ``64 index`` on. Shape (64, M)."""
@@ -39,7 +39,7 @@ class Rewards:
 
     def __init__(self, instance: Instance, seed: int, trial: int) -> None:
         self._instance, self._noise = instance, Noise(instance, seed, trial)
-        families = [objective.family for objective in instance.objectives]
+        families = [objective.family for objective in instance.problem.metrics]
         # Where noise is simply added to the mean, all objectives are drawn at once.
         self._others = [
             (m, family)

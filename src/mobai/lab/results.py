@@ -16,6 +16,7 @@ import numpy.typing as npt
 from mobai.errors import InputError
 from mobai.extras import need
 from mobai.problem import Instance, IntArray
+from mobai.problem.guardrail import NOBODY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +49,9 @@ class TrialRecord(NamedTuple):
         """Read a trajectory; where nothing was decided the leaders at its end stand in for answers."""
         decided, answers = trajectory.decided.transpose(0, 2, 1), trajectory.answers.transpose(0, 2, 1)
         stopped: Flags = np.asarray((decided >= 0).all(axis=2))
-        given = np.where(answers >= 0, answers, trajectory.leaders)
-        right: Flags = np.asarray(instance.right_arms[given, np.arange(instance.shape[1])])
+        given = np.where(answers != -1, answers, trajectory.leaders)
+        nobody = (instance.best_arms < 0).all()
+        right = np.where(given == NOBODY, nobody, instance.right_arms[given, np.arange(instance.shape[1])])
         return cls(
             rule=rule,
             trial=trial,
@@ -155,7 +157,7 @@ class Results:
                         "correct": bool(rows.correct[s, d]),
                         **{f"decided at: {o}": t if t >= 0 else None for o, t in zip(objectives, decided, strict=True)},
                         **{
-                            f"answer: {o}": arms[arm] if arm >= 0 else None
+                            f"answer: {o}": arms[arm] if arm >= 0 else "none qualifies" if arm == NOBODY else None
                             for o, arm in zip(objectives, answers, strict=True)
                         },
                     }

@@ -72,7 +72,8 @@ def run_trajectory(spec: TrialSpec) -> Trajectory:
     In compiled code where that is possible, else pull by pull.
     """
     rule = spec.rule
-    if isinstance(rule, CompiledRule) and rule.can_follow(spec.stoppings) and spec.max_pulls >= spec.instance.shape[0]:
+    plain = not spec.instance.problem.guardrails and spec.max_pulls >= spec.instance.shape[0]
+    if plain and isinstance(rule, CompiledRule) and rule.can_follow(spec.stoppings):
         return run_compiled(spec, rule)
     return run_stepwise(spec)
 

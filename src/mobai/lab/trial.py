@@ -76,4 +76,4 @@ def run_trial(
 
 def is_correct(instance: Instance, verdict: Verdict) -> bool:
     """Check every recommendation against the true means; any arm within eps of the best is right."""
-    return all(instance.right_arms[arm, m] for m, arm in enumerate(verdict.recommended))
+    return all(instance.is_right(arm, m) for m, arm in enumerate(verdict.recommended))

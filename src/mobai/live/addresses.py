@@ -69,6 +69,8 @@ def _file(url: sa.URL) -> tuple[Path, str]:
         place = f"/{place.lstrip('/')}" if place.startswith("//") else place
     options.pop("uri", None)
     mode = options.pop("mode", "rwc")
+    if "\0" in place:
+        raise InputError("storage: the path must not hold a null character")
     if place in ("", ":memory:") or mode not in ("ro", "rw", "rwc"):
         raise InputError(f"storage must be {_ACCEPTED}: SQLite in memory keeps nothing")
     if options:

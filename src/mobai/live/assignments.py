@@ -12,6 +12,7 @@ from mobai.errors import InputError
 
 STATUS_NAMES = ("pending", "answered", "dropped", "expired")
 PENDING, ANSWERED, DROPPED, EXPIRED = range(len(STATUS_NAMES))
+_GONE = (DROPPED, EXPIRED)
 
 
 class Assignment(NamedTuple):
@@ -25,7 +26,7 @@ class Assignments:
     """Numbered from 1 in the order in which they were handed out."""
 
     def __init__(self, objectives: int) -> None:
-        self.pending = 0
+        self.pending = self._lost = 0
         self._objectives = objectives
         self._arms, self._status, self._since = array("i"), array("b"), array("d")
         # When each counts as handed out: no later than those that came after it, whatever a clock said that was ahead.
@@ -37,6 +38,11 @@ class Assignments:
     def count(self) -> int:
         """How many have been handed out."""
         return len(self._arms)
+
+    @property
+    def handed_out(self) -> int:
+        """How many have been handed out and were neither dropped nor expired."""
+        return self.count - self._lost
 
     def add(self, arm: int, at: float) -> None:
         """Hand one out."""
@@ -76,7 +82,9 @@ class Assignments:
 
     def mark(self, number: int, status: int) -> None:
         """Change how an assignment stands."""
-        self.pending += int(status == PENDING) - int(self._status[number - 1] == PENDING)
+        before = self._status[number - 1]
+        self.pending += int(status == PENDING) - int(before == PENDING)
+        self._lost += int(status in _GONE) - int(before in _GONE)
         self._status[number - 1] = status
 
     def answer(self, number: int, rewards: list[float]) -> None:
@@ -121,3 +129,4 @@ class Assignments:
             setattr(self, f"_{name}", array(kind, arrays[name].tobytes()))
         self._due = array("d", np.minimum.accumulate(arrays["since"][::-1])[::-1].tobytes())
         self.pending = self._status.count(PENDING)
+        self._lost = sum(self._status.count(status) for status in _GONE)

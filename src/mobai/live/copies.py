@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from mobai.errors import InputError, StorageError
-from mobai.live.journal import Event, Handle, Journal
+from mobai.errors import ConflictError, InputError, StorageError
+from mobai.live.journal import Event, Journal
 from mobai.live.storage import open_journal
 from mobai.live.verify import verify
 
@@ -19,13 +20,16 @@ _EVENTS_AT_A_TIME = 10_000
 
 def copy(storage: str | Path | Journal, name: str, to: str | Path | Journal) -> None:
     """Copy an experiment into another storage, under its name and with its chain; there must be none of that name."""
-    _copy(open_journal(storage), name, open_journal(to, create=True))
+    source = open_journal(storage)
+    source.find(name)
+    first, *more = _events(source, name)
+    open_journal(to, create=True).create(name, first, more)
 
 
 def backup(storage: str | Path | Journal, path: str | Path) -> int:
     """Write all experiments of a storage into a new SQLite file, while others may write; return how many they are."""
     goal, journal = Path(path), open_journal(storage)
-    if goal.exists():
+    if goal.exists() or goal.is_symlink():
         raise InputError(f"path: there is something at {goal} already")
     if not goal.absolute().parent.is_dir():
         raise InputError(f"path: there is no folder {goal.absolute().parent}")
@@ -34,11 +38,12 @@ def backup(storage: str | Path | Journal, path: str | Path) -> int:
         source = _file_of(journal)
         if source is None:
             target = open_journal(made, create=True)
-            for name in journal.names():
-                _copy(journal, name, target)
+            target.replace_all((name, _events(journal, name)) for name in journal.names())
         else:
             _copy_file(source, made)
             target = open_journal(made)
+            for name in target.names():  # a broken chain is noticed now, not when it is needed
+                deque(_events(target, name), maxlen=0)
         count = len(target.names())
         target.close()
         _settle(made)
@@ -58,38 +63,38 @@ def restore(path: str | Path, storage: str | Path, *, replace: bool = False) -> 
     with tempfile.TemporaryDirectory() as folder:
         fresh = Path(folder) / "fresh.db"
         _copy_file(source, fresh)
-        broken = [one for one in verify(fresh) if not one.intact]
-        if broken:
-            raise StorageError(f"{source}: is not intact, nothing was restored: {broken[0]}")
-        journal, restored = open_journal(storage, create=True), open_journal(fresh)
-        there, names = journal.names(), restored.names()
+        restored = _opened(fresh, source)
+        for one in verify(restored):
+            wrong = [finding for finding in one.findings if not finding.holds]
+            if wrong:
+                raise StorageError(f"{source}: is not intact, nothing was restored: {one.name}: {wrong[0].detail}")
+        journal, names = open_journal(storage, create=True), restored.names()
+        there = journal.names()
         if there and not replace:
-            raise InputError(f"storage: it has {len(there)} experiments already; replace=True (--replace) lets them go")
-        target = _file_of(journal)
-        if target is None:
-            for name in there:
-                journal.delete(name)
-            for name in names:
-                _copy(restored, name, journal)
-            journal.renew_identity()
-        else:
-            restored.renew_identity()
-            journal.close()
-            _copy_file(fresh, target)
+            raise ConflictError(
+                f"storage: it has {len(there)} experiments already; replace=True (--replace) lets them go"
+            )
+        journal.replace_all((name, _events(restored, name)) for name in names)
         restored.close()
     return len(names)
 
 
-def _copy(source: Journal, name: str, target: Journal) -> Handle:
-    handle = source.find(name)
-    (first,) = source.read(handle, most=1)
-    return target.create(name, first, _events_after(source, handle, first))
+def _opened(fresh: Path, source: Path) -> Journal:
+    """Open the copy of a backup; complaints name the backup."""
+    try:
+        return open_journal(fresh)
+    except (InputError, StorageError) as error:
+        raise InputError(f"path: {source} is no backup: {str(error).replace(str(fresh), str(source))}") from None
 
 
-def _events_after(journal: Journal, handle: Handle, last: Event) -> Iterator[Event]:
-    while fresh := journal.read(handle, last.seq, _EVENTS_AT_A_TIME, last.hash):
+def _events(journal: Journal, name: str) -> Iterator[Event]:
+    """Return every event of an experiment, a part at a time."""
+    handle, seq, head = journal.find(name), 0, ""
+    while fresh := journal.read(handle, seq, _EVENTS_AT_A_TIME, head):
         yield from fresh
-        last = fresh[-1]
+        seq, head = fresh[-1].seq, fresh[-1].hash
+    if seq == 0:
+        raise StorageError(f"{name}: the journal is empty; it must begin with 'created'")
 
 
 def _file_of(journal: Journal) -> Path | None:
@@ -100,7 +105,9 @@ def _file_of(journal: Journal) -> Path | None:
 
 def _copy_file(source: Path, target: Path) -> None:
     """Copy a database of SQLite, page by page, into a file that may be in use."""
-    uri = f"{source.absolute().as_uri()}?mode=ro"
+    log = Path(f"{source}-wal")
+    alone = not log.exists() or log.stat().st_size == 0
+    uri = f"{source.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as one, closing(sqlite3.connect(target, timeout=60)) as two:
             one.backup(two)

@@ -17,7 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from mobai.errors import StorageError
+from mobai.errors import AnotherHistoryError, StorageError
 from mobai.extras import need
 from mobai.live.addresses import Address
 from mobai.live.interrupts import FORKS, ctrl_c_waits
@@ -99,10 +99,22 @@ class Database:
         if self._file is not None and not self._file.still_has(pooled.info["files"]):
             pooled.invalidate()
             self.close()
-            raise StorageError(
+            raise AnotherHistoryError(
                 f"sqlite:///{self._file.path}: was deleted, moved or replaced under this process, or its log was; "
                 f"{consequence}; load the experiment again"
             )
+
+    def changed_outside(self) -> bool:
+        """Whether the file was written, or its log cut, since this was asked: by a checkpoint, or by somebody else."""
+        return self._file is not None and self._file.has_changed()
+
+    def log_was_cut(self) -> bool:
+        """Whether the log was shorter when that was asked than before."""
+        return self._file is not None and self._file.log_was_cut
+
+    def in_file(self, statement: str) -> list[Any] | None:
+        """Return the rows of a statement as the file alone has them, without its log; None if it cannot be read now."""
+        return None if self._file is None else self._file.rows_without_log(statement)
 
     def _undo(self, pooled: sa.PoolProxiedConnection) -> None:
         """Roll back, and throw the connection away if even that fails: what went wrong before is what counts."""

@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from mobai.engine import Verdict
 from mobai.engine.warm_up import check_rule, warm_up
-from mobai.errors import InputError, StorageError, refuse_unknown
+from mobai.errors import ConflictError, InputError, StorageError, refuse_unknown
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
+from mobai.live.health import Concern
 from mobai.live.journal import Event, Handle, Journal, sealed
 from mobai.live.ledger import Change, Ledger
 from mobai.live.reports import Metrics, body_of, has_reward, measured, named, number_of, only_new, pair_of
@@ -26,8 +27,10 @@ from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_bo
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
 from mobai.live.storage import open_journal
+from mobai.live.trace import Series
+from mobai.live.units import Asked, Unit
 from mobai.live.verify import Verification, verify_experiment
-from mobai.problem import Objective, Problem
+from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.objective import is_name
 
 _log = logging.getLogger(__name__)
@@ -65,6 +68,8 @@ class Experiment:
         objectives: Sequence[Objective | str],
         *,
         sd: npt.ArrayLike | None = None,
+        guardrails: Sequence[Guardrail | str] = (),
+        baseline: str | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> Experiment:
         """Begin an experiment.
@@ -75,7 +80,7 @@ class Experiment:
             ``sqlite:///ads.db`` (or a path), ``postgresql://user@host/name`` or ``memory:``.
         name
             What it is called in the storage.
-        arms, objectives, sd
+        arms, objectives, sd, guardrails, baseline
             As for :class:`mobai.Problem`.
         delta
             The error probability, for all objectives and times together; 0.05 unless given.
@@ -91,6 +96,13 @@ class Experiment:
         reserve
             The share of delta kept for arms added or retired later, 0 if there will be none; 0.1 unless given, which
             costs 0.1 nats.
+        on_broken
+            What happens to an arm that breaks a limit: ``bar``, it is asked for no more, or ``tell``; ``bar`` unless
+            given.
+        max_samples
+            Hand out so many assignments, dropped and expired ones aside; any number unless given.
+        until
+            Hand out none after this time, as ISO 8601, Unix time or a datetime; never ends unless given.
         """
         refuse_unknown("create", options, ExperimentOptions)
         if not is_name(name) or len(name) > _LONGEST_NAME:
@@ -98,10 +110,11 @@ class Experiment:
                 f"name must be a non-empty string of printable characters, at most {_LONGEST_NAME}, no space at its "
                 f"ends, not {str(name)[:100]!r}"
             )
-        settings = new_settings(Problem(arms, objectives, sd), **options)
+        problem = Problem(arms, objectives, sd, guardrails=guardrails, baseline=baseline)
+        settings = new_settings(problem, **options)
         warm_up(settings.rule)
         check_rule(settings.rule, settings.problem)
-        first = sealed(Event(1, "created", time.time(), to_body(settings)), "")
+        first = sealed(Event(1, "created", time.time(), {"name": name, **to_body(settings)}), "")
         state = State(first)
         journal = open_journal(storage, create=True)
         return cls(journal, journal.create(name, first), state)
@@ -132,43 +145,75 @@ class Experiment:
         with self._ledger.look() as state:
             return state.problem
 
-    def ask(self, n: int = 1, *, if_decided: str = "go-on") -> list[Assignment]:
+    def ask(
+        self,
+        n: int = 1,
+        *,
+        if_decided: str = "go-on",
+        unit: str | None = None,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> list[Assignment]:
         """Return the next assignments. Pending ones are counted: several askers do not pile onto one arm.
 
         Parameters
         ----------
         n
-            How many, at most 10,000.
+            How many, at most 10,000; fewer come if ``max_samples`` leaves no room.
         if_decided
             What to do once every objective is decided: ``go-on`` sampling; ``stop``, which returns none; or
             ``winner=OBJECTIVE``, which hands out the arm that was decided on.
+        unit
+            Who it is for, a visitor say: the same unit has the same assignment for ever.
+        key
+            A name for this call: made again with the same key, it returns the same assignments.
+        by
+            Who asks, for the journal.
         """
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_ASKED:
             raise InputError(f"n must be a whole number from 1 to {_MOST_ASKED:,}, not {n!r}")
-        with self._ledger.change() as change:
+        names = _names(unit, key, n)
+        with self._ledger.change(even_closed=unit is not None or key is not None) as change:
+            known = _known(change.state, n, unit, key)
+            if known is not None:
+                return known
+            change.state.check_open()
             objective = _objective_to_use(change.state, if_decided)
             engine = change.state.engine
             if if_decided == "stop" and engine.stopped():
                 return []
             # What is asked for depends on complete pulls alone.
             winner = None if objective is None or not engine.settled else objective
-            return _hand_out(change, n, self.name, winner)
+            return _hand_out(change, n, self.name, winner, names | _by(by))
 
-    def tell(self, assignment: Assignment | int, metrics: Metrics) -> None:
+    def tell(
+        self,
+        assignment: Assignment | int | None = None,
+        metrics: Metrics | None = None,
+        *,
+        unit: str | None = None,
+        by: str | None = None,
+    ) -> None:
         """Report what was measured, all metrics at once or one after the other; None for one that will not come.
 
-        Sampling waits for pulls to be complete; evidence does not. The same report twice changes nothing; one that
-        contradicts an earlier one is refused.
+        The assignment is named by itself, its id, or the unit it was handed out for. Sampling waits for pulls to be
+        complete; evidence does not. The same report twice changes nothing; one that contradicts an earlier one is
+        refused.
         """
-        self.tell_all([(assignment, metrics)])
+        if (assignment is None) == (unit is None) or metrics is None:
+            raise InputError("tell takes an assignment or a unit, and metrics")
+        self.tell_all([(assignment if unit is None else Unit(unit), metrics)], by=by)
 
     def tell_all(
         self,
-        reports: Iterable[tuple[Assignment | int, Metrics]] | Mapping[Any, Metrics],
+        reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
         *,
         ask: int = 0,
+        by: str | None = None,
     ) -> list[Assignment]:
         """Report on many assignments in one transaction, all or nothing; ``ask`` new ones are handed out in the same.
+
+        Assignments are given as such, by their ids, or as :class:`mobai.Unit`.
 
         If a call is retried because its reply was lost, it hands out further assignments; the first ones stay pending.
         """
@@ -179,10 +224,10 @@ class Experiment:
             raise InputError(f"ask must be a whole number from 0 to {_MOST_ASKED:,}, not {ask!r}")
         with self._ledger.change() as change:
             state = change.state
-            fresh = only_new(state.problem, state.assignments, given)
+            fresh = only_new(state.problem, state.assignments, given, state.units)
             if fresh:
-                change.add("told", body_of(state.problem, fresh))
-            return _hand_out(change, ask, self.name) if ask else []
+                change.add("told", body_of(state.problem, fresh) | _by(by))
+            return _hand_out(change, ask, self.name, None, _by(by)) if ask else []
 
     def record(self, arm: str, metrics: Metrics) -> Assignment:
         """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.
@@ -209,7 +254,7 @@ class Experiment:
                 change.add("recorded", body)
             return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
 
-    def drop(self, assignment: Assignment | int, *, refused: bool = False) -> None:
+    def drop(self, assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> None:
         """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later.
 
         Of one that was told in part, the metrics that are missing are said not to come, as None in a report does. With
@@ -217,18 +262,18 @@ class Experiment:
         """
         with self._ledger.change() as change:
             state = change.state
-            number = number_of(state.problem, state.assignments, assignment)
+            number = number_of(state.problem, state.assignments, assignment, state.units)
             status = state.assignments.status(number)
             if status == ANSWERED:
                 waited_for = [name for name, reward in state.told_of(number) if math.isnan(reward)]
                 if not waited_for:
-                    raise InputError(f"assignment {number} has been answered and cannot be dropped")
-                change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]})
+                    raise ConflictError(f"assignment {number} has been answered and cannot be dropped")
+                change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]} | _by(by))
             elif status != DROPPED:
-                change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})})
+                change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})} | _by(by))
                 _log.info("%s: assignment %d was dropped", self.name, number)
 
-    def add_arm(self, arm: str, sd: npt.ArrayLike | None = None) -> None:
+    def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:
         """Add an arm; every objective is undecided again until the leader has been separated from it.
 
         ``sd`` is its standard deviation, as for :class:`mobai.Problem`; that of the others unless given.
@@ -239,9 +284,9 @@ class Experiment:
                 raise InputError("arm: the experiment was created with reserve=0, so no arm can be added")
             row = with_arm(state.problem, arm, sd).sd[-1]
             plain = [None if math.isnan(value) else value for value in row.tolist()]
-            change.add("arm_added", {"arm": arm, "sd": plain})
+            change.add("arm_added", {"arm": arm, "sd": plain} | _by(by))
 
-    def retire_arm(self, arm: str) -> None:
+    def retire_arm(self, arm: str, *, by: str | None = None) -> None:
         """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
         with self._ledger.change() as change:
             state = change.state
@@ -250,13 +295,28 @@ class Experiment:
                 raise InputError(f"arm must be one of {', '.join(taking_part)}, not {arm!r}")
             if len(taking_part) == 2:
                 raise InputError("arm: two arms are left, and none of them can be retired")
-            change.add("arm_retired", {"arm": arm})
+            compared = {guardrail.of for guardrail in state.problem.guardrails} | {state.problem.baseline}
+            if arm in compared:
+                raise ConflictError(f"arm: {arm!r} is what others are compared with, and cannot be retired")
+            change.add("arm_retired", {"arm": arm} | _by(by))
 
-    def close(self) -> None:
+    def pause(self, *, by: str | None = None) -> None:
+        """Hand out nothing until :meth:`resume`; answers are still taken. Pausing twice changes nothing."""
+        with self._ledger.change() as change:
+            if change.state.paused_at is None:
+                change.add("paused", _by(by))
+
+    def resume(self, *, by: str | None = None) -> None:
+        """Hand out assignments again."""
+        with self._ledger.change() as change:
+            if change.state.paused_at is not None:
+                change.add("resumed", _by(by))
+
+    def close(self, *, by: str | None = None) -> None:
         """End the experiment; it can be read, not changed."""
         with self._ledger.change(even_closed=True) as change:
             if change.state.closed_at is None:
-                change.add("closed", {})
+                change.add("closed", _by(by))
 
     def verdict(self) -> Verdict:
         """Return what is decided at the experiment's delta."""
@@ -267,6 +327,20 @@ class Experiment:
         """Return where the experiment stands: verdict, evidence, counts, means and intervals."""
         with self._ledger.look() as state:
             return describe(self.name, state)
+
+    def series(self) -> Series:
+        """Return how it went: some hundred points of evidence, counts, means and intervals, over pulls and time."""
+        with self._ledger.look() as state:
+            return state.trace.series(state.problem, state.threshold)
+
+    def concerns(self) -> list[Concern]:
+        """Return what looks wrong: lost answers, metrics that have stopped coming, means that change, outliers.
+
+        Each kind is raised falsely with a probability of at most one in a thousand, at all times together. They are not
+        part of delta.
+        """
+        with self._ledger.look() as state:
+            return state.concerns()
 
     def __repr__(self) -> str:
         """Name it, and say where it is kept."""
@@ -285,6 +359,7 @@ class Experiment:
 
     def verify(self) -> Verification:
         """Check the chain of events, what they add up to, the snapshot and the database."""
+        self._ledger.check()
         return verify_experiment(self._ledger.journal, self._ledger.handle)
 
     def records(self) -> list[dict[str, Any]]:
@@ -298,6 +373,7 @@ class Experiment:
         StorageError names the choices that differ, as they may on another processor or in another version of a rule;
         what was asked was asked all the same.
         """
+        self._ledger.check()
         state = self._ledger.fold(compare=True)
         if state.differences:
             found = [
@@ -334,15 +410,52 @@ def _objective_to_use(state: State, if_decided: str) -> int | None:
     return names.index(objective)
 
 
-def _hand_out(change: Change, n: int, name: str, objective: int | None = None) -> list[Assignment]:
+def _by(who: str | None) -> dict[str, Any]:
+    """Return what an event says about who made it."""
+    if who is None:
+        return {}
+    if not is_name(who) or len(who) > _LONGEST_NAME:
+        raise InputError(f"by must be a name of at most {_LONGEST_NAME} printable characters, not {str(who)[:100]!r}")
+    return {"by": who}
+
+
+def _names(unit: str | None, key: str | None, n: int) -> dict[str, Any]:
+    """Return what an ask says about who it is for, and what it is called."""
+    for what, name in (("unit", unit), ("key", key)):
+        if name is not None and not (isinstance(name, str) and 1 <= len(name) <= _LONGEST_NAME):
+            raise InputError(f"{what} must be a text of 1 to {_LONGEST_NAME} characters, not {str(name)[:100]!r}")
+    if unit is not None and (n != 1 or key is not None):
+        raise InputError("unit: a unit has one assignment, so n must be 1, and a key is not needed")
+    return ({} if unit is None else {"units": [str(unit)]}) | ({} if key is None else {"key": key, "n": n})
+
+
+def _known(state: State, n: int, unit: str | None, key: str | None) -> list[Assignment] | None:
+    """Return what a unit has, or what was handed out under a key; None if there is nothing yet."""
+    found = state.units.get(unit) if unit is not None else state.keys.get(key) if key is not None else None
+    if found is None:
+        return None
+    first, count, wanted = Asked(found, 1, 1) if unit is not None else Asked.unpack(found)
+    if wanted != n:
+        raise ConflictError(f"key: {key!r} was used to ask for {wanted:,}, not {n:,}")
+    arms = (state.problem.arms[state.assignments.arm(first + k)] for k in range(count))
+    return [Assignment(first + k, arm) for k, arm in enumerate(arms)]
+
+
+def _hand_out(
+    change: Change, n: int, name: str, objective: int | None = None, more: Mapping[str, Any] | None = None
+) -> list[Assignment]:
     """Let the rule choose, or take the winner of an objective, and write it down."""
     _expire(change, name)
+    room = change.state.room(time.time())
+    n = n if room is None else min(n, room)
     first, problem = change.state.assignments.count + 1, change.state.problem
     body: dict[str, Any] = {"arms": [None] * n}
     if objective is not None:
         winner = change.state.engine.winner(objective)
+        if winner < 0:
+            raise ConflictError("if_decided: no arm keeps every limit, so there is no winner")
         body = {"arms": [winner] * n, "winner": problem.objective_names[objective]}
-    asked = change.add("asked", body)
+    asked = change.add("asked", {**body, **(more or {})})
     return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from mobai.errors import InputError, StorageError
+from mobai.errors import AnotherHistoryError, ConflictError, NotFoundError, StorageError
 
 
 class Event(NamedTuple):
@@ -116,8 +116,11 @@ class Journal(Protocol):
         """Return what the storage itself finds wrong with it."""
         ...
 
-    def renew_identity(self) -> None:
-        """Let handles of before be refused, because the storage was restored from a copy."""
+    def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
+        """Put other experiments, by name with all their events, in place of all there are, in one transaction.
+
+        Handles of before are refused from then on: the storage was restored from a copy.
+        """
         ...
 
     def close(self) -> None:
@@ -130,13 +133,13 @@ def check_handle(handle: Handle, number: int | None, names: Callable[[], Sequenc
     if number is None:
         raise no_such(handle.name, names())
     if number != handle.number:
-        raise StorageError(f"the experiment {handle.name!r} was deleted and created anew; load it again")
+        raise AnotherHistoryError(f"the experiment {handle.name!r} was deleted and created anew; load it again")
 
 
-def no_such(name: str, names: Sequence[str]) -> InputError:
+def no_such(name: str, names: Sequence[str]) -> NotFoundError:
     """Say that there is no experiment of this name, and which there are."""
     there = ", ".join(map(repr, names[:10])) if names else "none"
-    return InputError(f"name: there is no experiment {name!r}; there are {there}")
+    return NotFoundError(f"name: there is no experiment {name!r}; there are {there}")
 
 
 def check_next(event: Event, last: int) -> None:
@@ -145,9 +148,9 @@ def check_next(event: Event, last: int) -> None:
         raise StorageError(f"event {event.seq} cannot follow event {last}")
 
 
-def another_history(seq: int) -> StorageError:
+def another_history(seq: int) -> AnotherHistoryError:
     """Say that the journal is not the one that was read."""
-    return StorageError(
+    return AnotherHistoryError(
         f"the journal is not the one this process has read: it has no such event {seq}, so it was replaced or restored "
         "from an older copy; nothing was written; load the experiment again"
     )
@@ -167,7 +170,7 @@ class MemoryJournal:
         """Begin an experiment with its first event, or several; InputError if there is one of that name."""
         with self._lock:
             if name in self._events:
-                raise InputError(f"name: there is an experiment {name!r} already")
+                raise ConflictError(f"name: there is an experiment {name!r} already")
             check_next(event, 0)
             log = _MemoryLog([sealed(event, "")])
             for one in more:
@@ -219,12 +222,18 @@ class MemoryJournal:
         """Return nothing: memory is not looked into."""
         return []
 
-    def renew_identity(self) -> None:
-        """Give every experiment another number."""
+    def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
+        """Put other experiments in place of all there are."""
         with self._lock:
-            for name in self._numbers:
-                self._created += 1
-                self._numbers[name] = self._created
+            before = self._events, self._numbers, self._snapshots
+            self._events, self._numbers, self._snapshots = {}, {}, {}
+            try:
+                for name, found in copies:
+                    first, *more = found
+                    self.create(name, first, more)
+            except BaseException:
+                self._events, self._numbers, self._snapshots = before
+                raise
 
     def close(self) -> None:
         """Do nothing: there is no connection."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mobai.errors import InputError, StorageError
+from mobai.errors import AnotherHistoryError, InputError, StorageError
 from mobai.live import snapshots
 from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import Event, Handle, Journal, Log
@@ -45,12 +45,25 @@ class Ledger:
         self.journal, self.handle = journal, handle
         self._state = state
         self._saved = 0
+        self._lost: AnotherHistoryError | None = None  # why nothing can be done with it any more
         self._turn = threading.RLock()
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Let threads take turns; once the journal is another one, nothing is done with it until it is loaded again."""
+        with FORKS, self._turn:
+            if self._lost is not None:
+                raise AnotherHistoryError(str(self._lost))
+            try:
+                yield
+            except AnotherHistoryError as error:
+                self._lost = error
+                raise
 
     @contextmanager
     def change(self, *, even_closed: bool = False) -> Iterator[Change]:
         """Lock the experiment and catch up with others; the state is forgotten if anything goes wrong."""
-        with FORKS, self._turn:
+        with self._in_turn():
             state, change = self._known(), None
             try:
                 with self.journal.lock(self.handle) as log:
@@ -69,7 +82,7 @@ class Ledger:
     @contextmanager
     def look(self) -> Iterator[State]:
         """Catch up with others, and give the state to read; it is forgotten if that goes wrong."""
-        with FORKS, self._turn:
+        with self._in_turn():
             state = self._known()
             try:
                 self._catch_up(state)
@@ -80,7 +93,18 @@ class Ledger:
 
     def history(self) -> Sequence[Event]:
         """Return every event from the beginning."""
-        return self.journal.read(self.handle)
+        with self._in_turn():
+            self._compare()
+            return self.journal.read(self.handle)
+
+    def check(self) -> None:
+        """Refuse a journal that is no longer the one that was read."""
+        with self._in_turn():
+            self._compare()
+
+    def _compare(self) -> None:
+        if self._state is not None:
+            self.journal.read(self.handle, self._state.seq, 1, self._state.head)
 
     def fold(self, *, compare: bool = False, until: int | None = None) -> State:
         """Return the state folded from the journal, up to an event, with ``compare`` making every choice anew."""
@@ -88,8 +112,16 @@ class Ledger:
         if not first:
             raise StorageError(f"{self.handle.name}: the journal is empty; it must begin with 'created'")
         state = State(first[0], compare=compare)
+        self._check_name(state)
         self._catch_up(state, until)
         return state
+
+    def _check_name(self, state: State) -> None:
+        """Refuse the journal of another experiment."""
+        if state.name not in (None, self.handle.name):
+            raise StorageError(
+                f"the journal of {self.handle.name!r} is that of {state.name!r}: names or events were exchanged"
+            )
 
     def _catch_up(self, state: State, until: int | None = None) -> None:
         """Take in what others have appended, a part at a time: a long journal does not fit into memory at once."""
@@ -109,6 +141,8 @@ class Ledger:
                 self._state = None if kept is None else snapshots.restore(kept)
             if self._state is not None and not self._agrees(self._state):
                 self._state = None
+            if self._state is not None:
+                self._check_name(self._state)
             if kept is not None and self._state is None:
                 _log.warning("%s: the snapshot of event %d is not usable; reading all", self.handle.name, kept.seq)
         if self._state is None:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mobai.errors import InputError
+from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live.assignments import DROPPED, Assignment, Assignments
+from mobai.live.units import NumberTable, Unit
 from mobai.problem import Problem
 
 # A number, or None for a metric that will not come.
@@ -18,8 +19,15 @@ Report = tuple[int, list[float]]
 LOST = math.inf
 
 
-def number_of(problem: Problem, assignments: Assignments, assignment: Assignment | int) -> int:
-    """Return the id of an assignment, given as such or as its id; refuse one that was handed out elsewhere."""
+def number_of(
+    problem: Problem, assignments: Assignments, assignment: Assignment | Unit | int, units: NumberTable | None = None
+) -> int:
+    """Return the id of an assignment, given as such, as its id or by its unit; refuse one from elsewhere."""
+    if isinstance(assignment, Unit):
+        number = None if units is None else units.get(assignment)
+        if number is None:
+            raise NotFoundError(f"unit: {str(assignment)!r} has no assignment")
+        return number
     if not isinstance(assignment, Assignment):
         return assignments.check(assignment)
     number = assignments.check(assignment.id)
@@ -29,7 +37,9 @@ def number_of(problem: Problem, assignments: Assignments, assignment: Assignment
     return number
 
 
-def only_new(problem: Problem, assignments: Assignments, reports: Iterable[Any]) -> list[Report]:
+def only_new(
+    problem: Problem, assignments: Assignments, reports: Iterable[Any], units: NumberTable | None = None
+) -> list[Report]:
     """Check reports and leave out what was told before; one report per assignment, in the order of their numbers.
 
     The order in which they are given changes nothing: together they are one moment.
@@ -37,19 +47,19 @@ def only_new(problem: Problem, assignments: Assignments, reports: Iterable[Any])
     known: dict[int, list[float]] = {}
     fresh: dict[int, list[float]] = {}
     for assignment, metrics in map(pair_of, reports):
-        number = number_of(problem, assignments, assignment)
+        number = number_of(problem, assignments, assignment, units)
         if assignments.status(number) == DROPPED:
-            raise InputError(f"assignment {number} was dropped and cannot be answered")
+            raise ConflictError(f"assignment {number} was dropped and cannot be answered")
         if number not in known:
-            known[number], fresh[number] = assignments.rewards(number), [math.nan] * len(problem.objectives)
+            known[number], fresh[number] = assignments.rewards(number), [math.nan] * len(problem.metrics)
         for m, reward in enumerate(_measured_of(problem, number, metrics)):
             before = known[number][m]
             if math.isnan(before):
                 known[number][m] = fresh[number][m] = reward
             elif reward != before and not math.isnan(reward):
                 was, now = ("said not to come" if value == LOST else repr(value) for value in (before, reward))
-                raise InputError(
-                    f"assignment {number}: {problem.objective_names[m]!r} was {was} before, and is {now} now"
+                raise ConflictError(
+                    f"assignment {number}: {problem.metric_names[m]!r} was {was} before, and is {now} now"
                 )
     for number, rewards in known.items():
         if not has_reward(rewards):
@@ -66,7 +76,7 @@ def body_of(problem: Problem, reports: Iterable[Report]) -> dict[str, Any]:
 
 def named(problem: Problem, rewards: list[float]) -> dict[str, float | None]:
     """Return rewards by the names of their objectives, without what is missing; None for what will not come."""
-    pairs = zip(problem.objective_names, rewards, strict=True)
+    pairs = zip(problem.metric_names, rewards, strict=True)
     return {name: None if reward == LOST else reward for name, reward in pairs if not math.isnan(reward)}
 
 
@@ -96,7 +106,7 @@ def measured(problem: Problem, metrics: Metrics) -> list[float]:
     rewards = problem.check_rewards(metrics)
     return [
         LOST if name in metrics and metrics[name] is None else reward
-        for name, reward in zip(problem.objective_names, rewards, strict=True)
+        for name, reward in zip(problem.metric_names, rewards, strict=True)
     ]
 
 

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from mobai.engine import Verdict
-from mobai.errors import InputError
+from mobai.errors import InputError, visible
 from mobai.extras import find_object
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
@@ -171,7 +171,7 @@ class _Run:
         self._failures += measured.failures
         if measured.metrics is not None:
             # What a measurement did not bring will not come.
-            names = self._experiment.problem.objective_names
+            names = self._experiment.problem.metric_names
             self._experiment.tell(assignment, {name: measured.metrics.get(name) for name in names})
             self._in_a_row = 0
         elif measured.refused and self._on_refused == "stop":
@@ -286,11 +286,6 @@ def command_sampler(command: str, timeout: float | None = None) -> Sampler:
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
     return f" ({visible(lines[-1])})" if lines else ""
-
-
-def visible(text: str) -> str:
-    """Return a text with control characters escaped: a terminal would obey them."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def _metrics(text: str) -> Mapping[str, float]:

@@ -55,6 +55,8 @@ snapshots = sa.Table(
 
 def _chain_events(connection: sa.Connection) -> None:
     """Give every event its hash, and the storage an identity. Snapshots of before are of no use."""
+    if "hash" in {column["name"] for column in sa.inspect(connection).get_columns("mobai_events")}:
+        raise StorageError(f"{shown(connection.engine.url)}: is damaged: its tables are newer than their version")
     connection.execute(sa.text("ALTER TABLE mobai_events ADD COLUMN hash TEXT NOT NULL DEFAULT ''"))
     connection.execute(sa.text("ALTER TABLE mobai_schema ADD COLUMN identity TEXT NOT NULL DEFAULT ''"))
     connection.execute(sa.text("ALTER TABLE mobai_experiments ADD COLUMN seq INTEGER NOT NULL DEFAULT 0"))

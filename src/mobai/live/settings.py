@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypedDict
 
 import numpy as np
@@ -46,6 +47,12 @@ class Settings:
         Seconds after which an unanswered assignment no longer counts as pending; None for never.
     reserve
         The share of delta kept for arms that are added or retired later.
+    on_broken
+        What happens to an arm that breaks a limit: ``bar``, it is asked for no more, or ``tell``, it only says so.
+    max_samples
+        How many assignments are handed out, dropped and expired ones aside; None for any number.
+    until
+        The Unix time after which none is handed out; None for never.
     evidence
         How evidence was weighed when it was created: the number of the way.
     """
@@ -57,6 +64,9 @@ class Settings:
     focus: bool = True
     expire_after: float | None = None
     reserve: float = 0.1
+    on_broken: str = "bar"
+    max_samples: int | None = None
+    until: float | None = None
     evidence: int = EVIDENCE
 
     @property
@@ -77,7 +87,7 @@ def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
         row = np.where(np.isnan(known[0]), np.nan, noise_table(sd, (1, len(row)))[0])
     elif not (np.isnan(known) | (known == known[0])).all():
         raise InputError("sd must be given for the new arm: the others differ in theirs")
-    return Problem([*problem.arms, name], problem.objectives, np.vstack([known, row]))
+    return problem.with_arms([*problem.arms, name], np.vstack([known, row]))
 
 
 class ExperimentOptions(TypedDict, total=False):
@@ -89,6 +99,9 @@ class ExperimentOptions(TypedDict, total=False):
     focus: bool
     expire_after: float | None
     reserve: float
+    on_broken: str
+    max_samples: int | None
+    until: float | str | datetime | None
 
 
 def new_settings(
@@ -100,26 +113,51 @@ def new_settings(
     focus: bool = True,
     expire_after: float | None = None,
     reserve: float = 0.1,
+    on_broken: str = "bar",
+    max_samples: int | None = None,
+    until: float | str | datetime | None = None,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
+    if on_broken not in ("bar", "tell"):
+        raise InputError(f"on_broken must be bar or tell, not {on_broken!r}")
+    if max_samples is not None and (
+        isinstance(max_samples, bool) or not isinstance(max_samples, int) or max_samples < 1
+    ):
+        raise InputError(f"max_samples must be a whole number, 1 or more, or None, not {max_samples!r}")
     sampling = sampling_rule(rule) if isinstance(rule, str) or not isinstance(rule, SamplingRule) else rule
     rule_address(sampling)
     if sampling.stopping is not None:
         raise InputError(f"rule: {sampling.name} stops by itself and is for simulations; use another one")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
+    if not isinstance(focus, bool):
+        raise InputError(f"focus must be True or False, not {focus!r}")
     if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
         raise InputError(f"expire_after must be a positive number of seconds, or None, not {expire_after!r}")
     GLR(reserve=reserve)
-    for name in problem.objective_names:
+    for name in problem.metric_names:
         if name in RESERVED:
             raise InputError(f"objectives: {name!r} cannot be the name of a metric; it is a column of every record")
-    for objective in problem.objectives:
+    for objective in problem.metrics:
         if type(objective.family) is not FAMILIES.get(objective.family.word):
             raise InputError(f"objectives: the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
     patience = None if expire_after is None else float(expire_after)
-    return Settings(problem, x, sampling, seed, bool(focus), patience, float(reserve))
+    end = None if until is None else _time(until)
+    return Settings(problem, x, sampling, seed, focus, patience, float(reserve), on_broken, max_samples, end)
+
+
+def _time(until: float | str | datetime) -> float:
+    """Return a Unix time, given as such, as ISO 8601 or as a datetime; without a zone, UTC."""
+    try:
+        moment = datetime.fromisoformat(until) if isinstance(until, str) else until
+        if isinstance(moment, datetime):
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except ValueError:
+        pass
+    if isinstance(until, str) or not is_number(until):
+        raise InputError(f"until must be a time such as 2030-01-31T12:00, or a Unix time, not {until!r}")
+    return float(until)  # type: ignore[arg-type]
 
 
 def to_body(settings: Settings) -> dict[str, Any]:
@@ -132,6 +170,9 @@ def to_body(settings: Settings) -> dict[str, Any]:
         "focus": settings.focus,
         "expire_after": settings.expire_after,
         "reserve": settings.reserve,
+        **({"on_broken": settings.on_broken} if settings.on_broken != "bar" else {}),
+        **({"max_samples": settings.max_samples} if settings.max_samples is not None else {}),
+        **({"until": settings.until} if settings.until is not None else {}),
         "evidence": settings.evidence,
     }
 
@@ -146,6 +187,9 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         focus=body["focus"],
         expire_after=body["expire_after"],
         reserve=body["reserve"],
+        on_broken=body.get("on_broken", "bar"),
+        max_samples=body.get("max_samples"),
+        until=body.get("until"),
         evidence=body.get("evidence", 1),
     )
 
@@ -188,6 +232,8 @@ def problem_to_body(problem: Problem) -> dict[str, Any]:
     return {
         "arms": list(problem.arms),
         "objectives": [str(objective) for objective in problem.objectives],
+        **({"guardrails": [str(guardrail) for guardrail in problem.guardrails]} if problem.guardrails else {}),
+        **({"baseline": problem.baseline} if problem.baseline is not None else {}),
         "sd": [[None if math.isnan(value) else value for value in row] for row in problem.sd.tolist()],
     }
 
@@ -195,7 +241,9 @@ def problem_to_body(problem: Problem) -> dict[str, Any]:
 def problem_from_body(body: Mapping[str, Any]) -> Problem:
     """Read a problem back."""
     sd = np.array([[math.nan if value is None else value for value in row] for row in body["sd"]])
-    return Problem(body["arms"], [_objective(text) for text in body["objectives"]], sd)
+    objectives = [_objective(text) for text in body["objectives"]]
+    limits = {"guardrails": body.get("guardrails", ()), "baseline": body.get("baseline")}
+    return Problem(body["arms"], objectives, sd, **limits)
 
 
 def _objective(text: str) -> Objective:

@@ -20,7 +20,7 @@ from mobai.live.state import State
 from mobai.rules.stopping import Decision
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 8
+_LAYOUT = 9
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -30,10 +30,11 @@ def take(state: State) -> Snapshot:
         "layout": _LAYOUT,
         "seq": state.seq,
         "head": state.head,
-        "settings": to_body(state.settings),
+        "settings": {**to_body(state.settings), **({} if state.name is None else {"name": state.name})},
         "problem": problem_to_body(state.problem),
         "created_at": state.created_at,
         "closed_at": state.closed_at,
+        "paused_at": state.paused_at,
         "decisions": state.engine.verdict().decisions,
         "of_complete_pulls": state.engine.decisions_of_complete_pulls,
         "past": state.engine.past,
@@ -41,6 +42,10 @@ def take(state: State) -> Snapshot:
     }
     text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     arrays: dict[str, Any] = {f"assignments_{name}": array for name, array in state.assignments.arrays().items()}
+    for name, table in (("units", state.units), ("keys", state.keys)):
+        arrays |= {f"{name}_{key}": array for key, array in table.arrays().items()}
+    arrays |= {f"trace_{key}": array for key, array in state.trace.arrays(state.problem.shape[0]).items()}
+    arrays |= {f"health_{key}": array for key, array in state.health.arrays().items()}
     buffer = io.BytesIO()
     np.savez(buffer, facts=text, **state.engine.state(), **arrays)
     return Snapshot(state.seq, _digest(buffer.getvalue()) + buffer.getvalue())
@@ -74,7 +79,9 @@ def _is_plain(data: bytes) -> bool:
 def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state = State(Event(1, "created", facts["created_at"], facts["settings"]))
     state.seq, state.head = facts["seq"], facts["head"]
-    state.closed_at, state.refused = facts["closed_at"], int(facts["refused"])
+    state.closed_at, state.paused_at, state.refused = facts["closed_at"], facts["paused_at"], int(facts["refused"])
+    for name, table in (("units", state.units), ("keys", state.keys)):
+        table.restore({key: arrays[f"{name}_{key}"] for key in ("first", "second", "numbers")})
     state.assignments.restore({name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told")})
     decisions, complete = facts["decisions"], facts["of_complete_pulls"]
     state.engine.restore(
@@ -84,7 +91,13 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
         None if complete is None else _decisions(complete),
         facts["past"],
     )
+    state.trace.restore(_part_of(arrays, "trace_"), state.engine.told)
+    state.health.restore(_part_of(arrays, "health_"))
     return state
+
+
+def _part_of(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _decisions(found: list[Any]) -> list[Decision | None]:

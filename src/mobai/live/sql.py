@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from mobai.errors import InputError, StorageError
+from mobai.errors import AnotherHistoryError, ConflictError, StorageError
 from mobai.live.database import Database, database_at
 from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import (
@@ -47,6 +47,9 @@ class SqlJournal:
             migrate(self._database.engine, create=create)
         with self._database.errors, self._database.driver("DEFERRED") as driver:
             self._identity = self._statements.identity(driver)
+        # By experiment: how many events have been seen, and have been in the file, without its log.
+        self._seen: dict[int, int] = {}
+        self._in_file: dict[int, int] = {}
 
     @property
     def path(self) -> Path | None:
@@ -61,13 +64,16 @@ class SqlJournal:
                 added = connection.execute(sa.insert(experiments).values(name=name).returning(experiments.c.id))
                 handle = Handle(name, int(added.scalar_one()))
             except IntegrityError:
-                raise InputError(f"name: there is an experiment {name!r} already") from None
+                raise ConflictError(f"name: there is an experiment {name!r} already") from None
             driver = connection.connection.driver_connection
             self._statements.make_durable(driver)
-            log = _SqlLog(driver, _Row(handle.number, 0, "", VERSION, self._identity), self._statements)
-            for one in chain([event], more):
-                log.append(one)
+            self._append_all(driver, handle, chain([event], more))
         return handle
+
+    def _append_all(self, driver: Any, handle: Handle, found: Iterable[Event]) -> None:
+        log = _SqlLog(driver, _Row(handle.number, 0, "", VERSION, self._identity), self._statements)
+        for one in found:
+            log.append(one)
 
     def find(self, name: str) -> Handle:
         """Look an experiment up; InputError if there is none."""
@@ -99,7 +105,10 @@ class SqlJournal:
             self._check(connection.connection.driver_connection, handle)
             found = sa.select(snapshots.c.seq, snapshots.c.data).where(snapshots.c.experiment == handle.number)
             row = connection.execute(found).first()
-            return None if row is None else Snapshot(row.seq, row.data)
+            if row is None:
+                return None
+            whole = isinstance(row.seq, int) and isinstance(row.data, bytes)
+            return Snapshot(row.seq, row.data) if whole else Snapshot(-1, b"")
 
     def save_snapshot(self, handle: Handle, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the last one."""
@@ -129,9 +138,17 @@ class SqlJournal:
             return [str(error)]
         return [row[0] for row in rows if row[0] != "ok"]
 
-    def renew_identity(self) -> None:
-        """Let handles of before be refused, because the storage was restored from a copy."""
+    def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
+        """Put other experiments in place of all there are, in one transaction; the storage has another identity."""
         with self._database.errors, self._database.connection("IMMEDIATE") as connection:
+            driver = connection.connection.driver_connection
+            self._statements.make_durable(driver)
+            self._statements.lock_all(driver)
+            for table in (snapshots, events, experiments):
+                connection.execute(sa.delete(table))
+            for name, found in copies:
+                added = connection.execute(sa.insert(experiments).values(name=name).returning(experiments.c.id))
+                self._append_all(driver, Handle(name, int(added.scalar_one())), found)
             self._identity = new_identity(connection)
 
     def close(self) -> None:
@@ -145,26 +162,59 @@ class SqlJournal:
         process.
         """
         row = self._statements.row(driver, handle.name, lock)
+        if row is None and self._statements.identity(driver) != self._identity:
+            raise _restored()
         if row is not None and row.version != VERSION:
             raise StorageError(
                 f"the storage was migrated by another version of mobai (schema {row.version}, this process knows "
                 f"{VERSION}); start this process again with that version"
             )
         if row is not None and row.identity != self._identity:
-            raise StorageError("the storage was restored from a backup; nothing was written; load the experiment again")
+            raise _restored()
         check_handle(handle, None if row is None else row.number, lambda: self._statements.names(driver))
         assert row is not None
+        if self._database.changed_outside():
+            self._compare_with_file()
+        self._seen[row.number] = row.seq
         return row
+
+    def _compare_with_file(self) -> None:
+        """Refuse a file that was written over: what has once been in it, without its log, is there for good.
+
+        So is everything that was seen, once the log is shorter than it was.
+        """
+        in_file, cut = self._database.in_file(f"SELECT id, seq FROM {experiments.name}"), self._database.log_was_cut()
+        if in_file is None and not cut:
+            return
+        there = dict(in_file or ())
+        known = self._seen if cut else self._in_file
+        behind = any(there.get(number, 0) < seq for number, seq in known.items() if number in there or in_file is None)
+        self._in_file |= there
+        if behind:
+            self._database.close()
+            raise AnotherHistoryError(
+                "the file of the storage was written over with an older one, or its log was cut; nothing was written; "
+                "load the experiment again"
+            )
+
+
+def _restored() -> AnotherHistoryError:
+    return AnotherHistoryError("the storage was restored from a backup; nothing was written; load the experiment again")
 
 
 class _Row(NamedTuple):
-    """An experiment as its row says: its number, its last event and that one's hash; and what the storage is."""
+    """An experiment as its row says: its number, its last event and that one's hash; and what the storage is.
+
+    ``last`` has the last event as it stands in the journal, and ``before`` the hash of the one before it.
+    """
 
     number: int
     seq: int
     head: str
     version: int
     identity: str
+    before: str | None = None
+    last: tuple[Any, Any, Any] | None = None
 
 
 class _SqlLog:
@@ -179,6 +229,7 @@ class _SqlLog:
         if seq > self._row.seq or (seq == self._row.seq and head and head != self._row.head):
             raise another_history(seq)
         if seq == self._row.seq:
+            self._check_last()
             return []
         rows = self._statements.from_on(self._driver, self._row.number, seq, None if most is None else most + (seq > 0))
         if seq > 0:
@@ -195,11 +246,17 @@ class _SqlLog:
             )
         return found
 
+    def _check_last(self) -> None:
+        """Refuse a journal whose last event is not what was written."""
+        if self._row.last is not None:
+            kind, at, body = self._row.last
+            _checked_link(self._row.before or "", self._row.seq, kind, at, body, self._row.head)
+
     def append(self, event: Event) -> Event:
         check_next(event, self._row.seq)
         added = sealed(event, self._row.head)
         self._statements.append(self._driver, self._row.number, added)
-        self._row = self._row._replace(seq=added.seq, head=added.hash)
+        self._row = self._row._replace(seq=added.seq, head=added.hash, last=None)
         return added
 
 
@@ -221,8 +278,12 @@ class _Statements:
         # One statement is one way to the server: how long to wait for the lock, and that commits are on disk before
         # they are answered, is set for the transaction by the statement that locks.
         self._durable = "" if database.sqlite or database.commits_as_told else f", {_DURABLE}"
-        columns = "e.id, e.seq, e.head, s.version, s.identity"
-        there = f"FROM {experiments.name} e LEFT JOIN {version.name} s ON 1 = 1 WHERE e.name = {mark}"
+        columns = "e.id, e.seq, e.head, s.version, s.identity, p.hash, l.kind, l.at, l.body"
+        there = (
+            f"FROM {experiments.name} e LEFT JOIN {version.name} s ON 1 = 1 "
+            f"LEFT JOIN {events.name} l ON l.experiment = e.id AND l.seq = e.seq "
+            f"LEFT JOIN {events.name} p ON p.experiment = e.id AND p.seq = e.seq - 1 WHERE e.name = {mark}"
+        )
         self._found = self._locked = f"SELECT {columns} {there}"
         if self._locking:
             self._locked = f"SELECT {columns}, {_PATIENT}{self._durable} {there} FOR UPDATE OF e"
@@ -243,7 +304,15 @@ class _Statements:
         rows = driver.execute(self._locked if lock else self._found, (name,)).fetchall()
         if len(rows) > 1 or (rows and rows[0][3] is None):
             raise StorageError("the storage is damaged: it must have one version of its tables")
-        return _Row(*rows[0][: len(_Row._fields)]) if rows else None
+        if not rows:
+            return None
+        number, seq, head, there, identity, before, kind, at, body, *_ = rows[0]
+        return _Row(number, seq, head, there, identity, before, (kind, at, body))
+
+    def lock_all(self, driver: Any) -> None:
+        """Keep everybody else out until the transaction ends, on PostgreSQL; SQLite's write lock does it anyway."""
+        if self._locking:
+            driver.execute(f"LOCK TABLE {experiments.name} IN EXCLUSIVE MODE")
 
     def make_durable(self, driver: Any) -> None:
         """Have the transaction's commit on disk before it is answered."""

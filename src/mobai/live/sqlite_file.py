@@ -7,6 +7,7 @@ import sqlite3
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from mobai.errors import InputError, StorageError
 
@@ -35,6 +36,8 @@ class SqliteFile:
         self._check(create)
         self.read_only = read_only or (not create and not self._writable())
         self._create = create
+        self._written: tuple[int, int] = (0, 0)
+        self._log_size, self.log_was_cut = 0, False
 
     def connect(self) -> sqlite3.Connection:
         """Open it; a new one is for its owner alone. Transactions are left to us, and each of them is durable."""
@@ -65,6 +68,28 @@ class SqliteFile:
         return self.read_only or all(
             before is None or before == now for before, now in zip(opened, self.identity(), strict=True)
         )
+
+    def has_changed(self) -> bool:
+        """Whether the file was written, or its log became shorter, since this was asked last."""
+        if self.read_only:
+            return False
+        try:
+            file, log = os.stat(self.path), os.stat(f"{self.path}-wal")  # noqa: PTH116 - many times per second
+        except OSError:
+            return False
+        written = file.st_mtime_ns, file.st_size
+        changed, self.log_was_cut = written != self._written, log.st_size < self._log_size
+        self._written, self._log_size = written, log.st_size
+        return changed or self.log_was_cut
+
+    def rows_without_log(self, statement: str) -> list[Any] | None:
+        """Return the rows of a statement as the file alone has them; None if it is being written just now."""
+        try:
+            with closing(sqlite3.connect(f"{self.path.as_uri()}?immutable=1", uri=True)) as connection:
+                return connection.execute(statement).fetchall()
+        except sqlite3.Error:
+            self._written = (0, 0)
+            return None
 
     def _check(self, create: bool) -> None:
         """Refuse a file that is not there or not ours, before connecting makes it or changes it."""

@@ -8,20 +8,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mobai.engine import Verdict
 from mobai.engine.engine import Engine, Told
-from mobai.errors import InputError, StorageError
+from mobai.errors import ConflictError, InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
+from mobai.live.health import Concern, Health
 from mobai.live.journal import Event
 from mobai.live.reports import Report, has_reward, measured, only_new, without_lost
 from mobai.live.settings import Settings, from_body, with_arm
+from mobai.live.trace import Trace
+from mobai.live.units import Asked, NumberTable
 from mobai.problem import Problem
 from mobai.rules.stopping import GLR
 from mobai.seeds import NumberedStreams
+from mobai.views.data import time_text
 
 
 class Difference(NamedTuple):
@@ -46,14 +50,18 @@ class State:
             self.settings: Settings = from_body(first.body)
         except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
             raise StorageError(f"event 1 (created) is damaged: {error}") from error
+        self.name: str | None = first.body.get("name")  # journals of earlier versions do not say it
         self.created_at = first.at
         self.head = first.hash
         self.closed_at: float | None = None
+        self.paused_at: float | None = None
+        self.units, self.keys = NumberTable(), NumberTable()
         self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
         self._recorded_before: list[Told] = []  # in the same moment
         self.engine = new_engine(self.settings)
-        self.assignments = Assignments(self.settings.problem.shape[1])
+        self.assignments = Assignments(len(self.settings.problem.metrics))
+        self.trace, self.health = Trace(), Health(self.settings.problem)
         self.differences: list[Difference] = []
         self._coins = NumberedStreams(self.settings.seed, "ask")
         self._compare = compare
@@ -93,21 +101,65 @@ class State:
 
     def told_of(self, number: int) -> Iterable[tuple[str, float]]:
         """Return what was told of an assignment, by objective: NaN for nothing, infinity for what will not come."""
-        return zip(self.problem.objective_names, self.assignments.rewards(number), strict=True)
+        return zip(self.problem.metric_names, self.assignments.rewards(number), strict=True)
 
     def verdict(self) -> Verdict:
         """Return what is decided, and how many pulls were lost because of their value."""
         return replace(self.engine.verdict(), refused=self.refused)
 
+    @property
+    def threshold(self) -> float:
+        """The evidence that delta demands of every objective."""
+        return self.engine.stopping.level(self.settings.problem, self.settings.log_inv_delta)
+
+    def concerns(self) -> list[Concern]:
+        """Return what looks wrong."""
+        return self.health.concerns(self.problem, self.assignments, self.engine.observations)
+
     def check_open(self) -> None:
         """Refuse to change an experiment that is closed."""
         if self.closed_at is not None:
-            raise InputError("name: the experiment is closed")
+            raise ConflictError("name: the experiment is closed")
+
+    def room(self, now: float) -> int | None:
+        """Return how many more may be handed out, None for any number; ConflictError says why none may."""
+        most, until = self.settings.max_samples, self.settings.until
+        if self.paused_at is not None:
+            raise ConflictError("name: the experiment is paused, and hands out nothing until it is resumed")
+        if until is not None and now >= until:
+            raise ConflictError(f"name: the experiment ended at {time_text(until)}, and hands out nothing more")
+        if most is None:
+            return None
+        left = most - self.assignments.handed_out
+        if left <= 0:
+            raise ConflictError(f"name: max_samples = {most:,} were handed out, and there are no more")
+        return left
+
+    def ending(self, now: float) -> str | None:
+        """Return why nothing is handed out any more, None if something is."""
+        try:
+            self.room(now)
+        except ConflictError as error:
+            return str(error).removeprefix("name: ")
+        return None
 
     def _asked(self, event: Event) -> Event:
-        chosen = "winner" not in event.body
+        chosen, first = "winner" not in event.body, self.assignments.count + 1
         arms = [self._ask(arm, event.at, chosen) for arm in event.body["arms"]]
+        units = event.body.get("units", [])
+        if not isinstance(units, list) or len(units) > len(arms):
+            raise InputError("it names more units than it hands out")
+        for n, unit in enumerate(units):
+            self._name(self.units, unit, first + n)
+        if "key" in event.body:
+            self._name(self.keys, event.body["key"], Asked(first, len(arms), event.body["n"]).packed)
         return event._replace(body={**event.body, "arms": arms})
+
+    def _name(self, table: NumberTable, name: Any, number: int) -> None:
+        """Let a name stand for an assignment."""
+        if not isinstance(name, str) or table.get(name) is not None:
+            raise InputError(f"{name!r} has an assignment already, or is no name")
+        table.add(name, number)
 
     def _ask(self, arm: int | None, at: float, chosen: bool) -> int:
         """Hand out one assignment: for an arm that is known, or for the one that the sampling rule chooses.
@@ -148,7 +200,13 @@ class State:
         rewards = sum(len(metrics) for _, metrics in event.body["reports"])
         if rewards == 0 or rewards != sum(not math.isnan(reward) for _, told in reports for reward in told):
             raise InputError("it reports what was told before, or nothing")
-        self.engine.tell_all([self._answer(report) for report in reports], event.at)
+        self._tell([self._answer(report) for report in reports], event.at)
+
+    def _tell(self, told: list[Told], at: float) -> None:
+        """Let the engine take in what was told, and those who follow how it goes."""
+        self.engine.tell_all(told, at)
+        self.health.note(self.problem, [(one.arm, one.rewards) for one in told], self.engine.observations)
+        self.trace.note(self.engine, at)
 
     def _recorded(self, event: Event) -> None:
         """Enter pulls that nobody asked for: assignments that were answered when they were handed out.
@@ -166,7 +224,7 @@ class State:
             told.append(self._enter(number, rewards, first=True))
         if not event.body.get("more", False):
             self._recorded_before = []
-            self.engine.tell_all(told, event.at)
+            self._tell(told, event.at)
 
     def _answer(self, report: Report) -> Told:
         """Enter an answer; one that was expired counts as asked for after all."""
@@ -205,12 +263,23 @@ class State:
     def _arm_added(self, event: Event) -> None:
         row = [np.nan if value is None else value for value in event.body["sd"]]
         self.engine.add_arm(with_arm(self.problem, event.body["arm"], row), event.at)
+        self.health.add_arm()
 
     def _arm_retired(self, event: Event) -> None:
         self.engine.retire_arm(self.problem.arms.index(event.body["arm"]), event.at)
 
     def _closed(self, event: Event) -> None:
         self.closed_at = event.at
+
+    def _paused(self, event: Event) -> None:
+        if self.paused_at is not None:
+            raise InputError("it is paused already")
+        self.paused_at = event.at
+
+    def _resumed(self, event: Event) -> None:  # noqa: ARG002
+        if self.paused_at is None:
+            raise InputError("it is not paused")
+        self.paused_at = None
 
 
 _HANDLERS: dict[str, Callable[[State, Event], None]] = {
@@ -221,6 +290,8 @@ _HANDLERS: dict[str, Callable[[State, Event], None]] = {
     "arm_added": State._arm_added,
     "arm_retired": State._arm_retired,
     "closed": State._closed,
+    "paused": State._paused,
+    "resumed": State._resumed,
 }
 
 
@@ -228,4 +299,7 @@ def new_engine(settings: Settings) -> Engine:
     """Return the engine of an experiment that begins with these settings."""
     x = settings.log_inv_delta
     stopping, focus = GLR(reserve=settings.reserve), x if settings.focus else None
-    return Engine(settings.problem, settings.rule, stopping, focus_log_inv_delta=focus, log_inv_delta=x)
+    bars = settings.on_broken == "bar"
+    return Engine(
+        settings.problem, settings.rule, stopping, focus_log_inv_delta=focus, log_inv_delta=x, bars_broken=bars
+    )

@@ -119,7 +119,7 @@ def describe(name: str, state: State) -> Status:
 
 def records_of(state: State) -> list[dict[str, Any]]:
     """Return every assignment with what was told of it, as plain rows; None where nothing was."""
-    names, found = state.problem.objective_names, []
+    names, found = state.problem.metric_names, []
     for number in range(1, state.assignments.count + 1):
         row = {
             "id": number,

@@ -1,6 +1,7 @@
 """What is known beforehand: problems, instances, objectives, families."""
 
 from mobai.problem.family import Bernoulli, Bounded, Family, Gaussian, SharedVariance, SubGaussian, UnknownVariance
+from mobai.problem.guardrail import Guardrail
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
 from mobai.problem.problem import Arm, FloatArray, IntArray, Problem
@@ -12,6 +13,7 @@ __all__ = [
     "Family",
     "FloatArray",
     "Gaussian",
+    "Guardrail",
     "Instance",
     "IntArray",
     "Objective",

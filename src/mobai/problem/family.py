@@ -157,7 +157,7 @@ class _Scaled(Family):
     def __post_init__(self) -> None:
         """Check the scale."""
         if self.sd is not None and not (is_number(self.sd) and self.sd > 0):
-            raise InputError(f"{self.word}: sd must be a positive number, not {self.sd!r}")
+            raise InputError(f"{self.word}: sd must be a positive number, at most 1e50, not {self.sd!r}")
 
     @property
     def scale(self) -> float | None:
@@ -271,7 +271,7 @@ class Bounded(Family):
             raise InputError(
                 f"bounded: low must be a number below high, at most 1e100 in size, not {self.low!r} and {self.high!r}"
             )
-        is_integer = isinstance(self.bins, int) and not isinstance(self.bins, bool)
+        is_integer = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
         if self.bins is not None and not (is_integer and 1 <= self.bins <= LARGEST_BINS):
             raise InputError(f"bounded: bins must be an integer from 1 to {LARGEST_BINS:,}, not {self.bins!r}")
 
@@ -315,7 +315,7 @@ def parse_family(text: str) -> Family | None:
     if not equals:
         return family()
     try:
-        numbers = [float(part) for part in value.split("..")]
+        numbers = [float(part) for part in value.split("..")] if "..." not in value else []
     except ValueError:
         return None
     return family(*numbers) if len(numbers) == len(stated_fields(family)) else None

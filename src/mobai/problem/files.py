@@ -8,7 +8,10 @@ holds the arms' names. A bare table of numbers, with neither header nor names, i
     A,0.31,80,1,20
     B,0.52,95,1,20
 
-JSON: an object with ``means`` (a list of rows) and optionally ``sd``, ``arms``, ``objectives``.
+A column that states a limit (``errors:bernoulli:at-most=0.02:eps=0.005``) is a guardrail.
+
+JSON: an object with ``means`` (a list of rows) and optionally ``sd``, ``arms``, ``objectives``, ``guardrails`` and
+``baseline``.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from mobai.errors import InputError
+from mobai.problem.guardrail import is_guardrail
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
 from mobai.rows import check_rectangular, split_csv
@@ -86,15 +90,17 @@ def _assemble(table: np.ndarray[Any, Any], arms: list[str] | None, columns: list
     if columns is None:
         return Instance(table, arms=arms)
     noisy = [c for c in columns if c.startswith("sd(") and c.endswith(")")]
-    objectives = [Objective.parse(c) for c in columns if c not in noisy]
-    means = table[:, [j for j, c in enumerate(columns) if c not in noisy]]
-    sd = Instance(means, objectives=objectives).problem.sd.copy()
-    names = [objective.name for objective in objectives]
+    limited = [c for c in columns if c not in noisy and is_guardrail(c)]
+    objectives = [Objective.parse(c) for c in columns if c not in noisy and c not in limited]
+    ordered = [c for c in columns if c not in noisy and c not in limited] + limited
+    means = table[:, [columns.index(c) for c in ordered]]
+    plain = Instance(means, None, arms, objectives, guardrails=limited)
+    sd, names = plain.problem.sd.copy(), list(plain.problem.metric_names)
     for column in noisy:
         if column[3:-1] not in names:
-            raise InputError(f"column {column!r} names no objective of the table ({', '.join(names)})")
+            raise InputError(f"column {column!r} names no metric of the table ({', '.join(names)})")
         sd[:, names.index(column[3:-1])] = table[:, columns.index(column)]
-    return Instance(means, sd, arms, objectives)
+    return Instance(means, sd, arms, objectives, guardrails=limited)
 
 
 def _table(body: list[list[str]], first: int) -> np.ndarray[Any, Any]:
@@ -124,13 +130,15 @@ def _read_json(text: str) -> Instance:
         raise InputError("is not a JSON object with the key 'means' and numbers of a usual size") from None
     if not isinstance(data, dict) or "means" not in data:
         raise InputError("must be a JSON object with the key 'means'")
-    unknown = sorted(set(data) - {"means", "sd", "arms", "objectives"})
+    known = ("means", "sd", "arms", "objectives", "guardrails", "baseline")
+    unknown = sorted(set(data) - set(known))
     if unknown:
-        raise InputError(f"unknown key {unknown[0]!r}; known are means, sd, arms, objectives")
-    for key in ("arms", "objectives"):
+        raise InputError(f"unknown key {unknown[0]!r}; known are {', '.join(known)}")
+    for key in ("arms", "objectives", "guardrails"):
         if not _is_list_of_strings(data.get(key, [])):
             raise InputError(f"{key} must be a list of names")
-    return Instance(data["means"], data.get("sd"), data.get("arms"), data.get("objectives"))
+    limits = {"guardrails": data.get("guardrails", ()), "baseline": data.get("baseline")}
+    return Instance(data["means"], data.get("sd"), data.get("arms"), data.get("objectives"), **limits)
 
 
 def _is_list_of_strings(value: object) -> bool:
@@ -138,10 +146,16 @@ def _is_list_of_strings(value: object) -> bool:
 
 
 def _csv_rows(instance: Instance) -> list[list[str]]:
-    default = Instance(instance.means, None, instance.arms, instance.objectives).sd
+    problem, by_metric = instance.problem, {one.metric: str(one) for one in instance.problem.guardrails}
+    only = problem.metric_names[len(problem.objectives) :]
+    if len(problem.guardrails) > len(only) or problem.baseline is not None:
+        raise InputError(
+            "path: limits of objectives, and a baseline, go into a .json file; a table has no column for them"
+        )
+    default = Instance(instance.means, None, instance.arms, instance.objectives, guardrails=problem.guardrails).sd
     stated = (instance.sd != default).any(axis=0)
-    header = ["arm", *map(str, instance.objectives)]
-    header += [f"sd({name})" for name, needed in zip(instance.problem.objective_names, stated, strict=True) if needed]
+    header = ["arm", *map(str, instance.objectives), *(by_metric[name] for name in only)]
+    header += [f"sd({name})" for name, needed in zip(problem.metric_names, stated, strict=True) if needed]
     table = np.hstack([instance.means, instance.sd[:, stated]])
     rows = zip(instance.arms, table.tolist(), strict=True)
     return [header] + [[arm, *map(repr, row)] for arm, row in rows]
@@ -154,4 +168,6 @@ def to_json(instance: Instance) -> dict[str, Any]:
         "objectives": [str(objective) for objective in instance.objectives],
         "means": instance.means.tolist(),
         "sd": instance.sd.tolist(),
+        **({"guardrails": [str(one) for one in instance.problem.guardrails]} if instance.problem.guardrails else {}),
+        **({"baseline": instance.problem.baseline} if instance.problem.baseline is not None else {}),
     }

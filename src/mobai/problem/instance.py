@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError, TieError
+from mobai.problem.guardrail import NOBODY, Guardrail
 from mobai.problem.objective import Objective
 from mobai.problem.problem import FloatArray, IntArray, Problem, frozen, noise_table, numbers, read_objectives
 
@@ -26,6 +28,8 @@ class Instance:
         ``sqrt(p (1 - p))`` for Bernoulli objectives of mean p, and the largest possible one for bounded objectives.
     arms, objectives
         Names; objectives may carry a direction (``"latency:min"`` or an :class:`Objective`).
+    guardrails, baseline
+        As for :class:`Problem`. The means of metrics that are guardrails only follow those of the objectives.
 
     Examples
     --------
@@ -43,17 +47,21 @@ class Instance:
         sd: npt.ArrayLike | None = None,
         arms: Sequence[str] | None = None,
         objectives: Sequence[Objective | str] | None = None,
+        *,
+        guardrails: Sequence[Guardrail | str] = (),
+        baseline: str | None = None,
     ) -> None:
         table = numbers(means, "means")
         if table.ndim != 2:
             raise InputError(f"means must be a table of arms by objectives, not an array of shape {table.shape}")
         names = table.shape[0] if arms is None else arms
-        metrics = read_objectives(table.shape[1] if objectives is None else objectives)
-        self.problem = Problem(names, metrics, _unit_noise(metrics) if sd is None else sd)
-        if self.problem.shape != table.shape:
+        goals = read_objectives(table.shape[1] if objectives is None else objectives)
+        self.problem = instance_problem(names, goals, sd, guardrails, baseline)
+        if (len(self.problem.arms), len(self.problem.metrics)) != table.shape:
+            what = "metrics, guardrails included" if guardrails else "objectives"
             raise InputError(
                 f"means has {table.shape[0]} rows and {table.shape[1]} columns, "
-                f"but there are {self.problem.shape[0]} arms and {self.problem.shape[1]} objectives"
+                f"but there are {self.problem.shape[0]} arms and {len(self.problem.metrics)} {what}"
             )
         self.means = frozen(table)
         self.sd = frozen(_true_noise(self.problem, table, sd))
@@ -78,22 +86,52 @@ class Instance:
         """The means with minimised objectives negated, so that more is better everywhere."""
         return frozen(self.means * self.problem.signs)
 
+    def keeping_limits(self, tolerated: bool = False) -> npt.NDArray[np.bool_]:
+        """Return which arms keep each limit, or are beyond it by no more than its tolerance. Shape (K, guardrails)."""
+        found = np.ones((len(self.arms), len(self.problem.guardrails)), np.bool_)
+        for c, guardrail in enumerate(self.problem.guardrails):
+            column = self.means[:, self.problem.metric_names.index(guardrail.metric)]
+            base = 0.0 if guardrail.of is None else column[self.arms.index(guardrail.of)]
+            eps = guardrail.eps if tolerated else 0.0
+            found[:, c] = [guardrail.keeps(mean, base, eps) for mean in column.tolist()]
+            if guardrail.of is not None:
+                found[self.arms.index(guardrail.of), c] = True
+        return found
+
+    @cached_property
+    def _qualified(self) -> FloatArray:
+        """The oriented means of the objectives, minus infinity for arms that break a limit. Shape (K, M)."""
+        keeps = np.where(self.keeping_limits().all(axis=1, keepdims=True), 0.0, -np.inf)
+        return self.oriented_means[:, : self.shape[1]] + keeps
+
     @cached_property
     def best_arms(self) -> IntArray:
-        """The best arm of every objective (the first of them in a tie)."""
-        best: IntArray = self.oriented_means.argmax(axis=0)
-        return best
+        """The best arm of every objective, of those that keep every limit (the first of them in a tie); -2 if none."""
+        best: IntArray = self._qualified.argmax(axis=0)
+        return best if np.isfinite(self._qualified).any() else np.full_like(best, NOBODY)
 
     @cached_property
     def gaps(self) -> FloatArray:
-        """How far each arm is behind the best one, per objective: never negative, zero for the best."""
-        return frozen(self.oriented_means.max(axis=0) - self.oriented_means)
+        """How far each arm is behind the best one, per objective: zero for the best. Shape (K, M).
+
+        Negative only for arms that break a limit, and infinite if every arm does.
+        """
+        best = self._qualified.max(axis=0)
+        return frozen(np.where(np.isfinite(best), best, np.inf) - self.oriented_means[:, : self.shape[1]])
 
     @cached_property
     def right_arms(self) -> npt.NDArray[np.bool_]:
-        """Which arms are right answers, per objective: those within eps of the best. Shape (K, M)."""
-        right: npt.NDArray[np.bool_] = self.gaps <= self.problem.eps * (1 + 1e-9)
+        """Which arms are right answers, per objective: within eps of the best, and beyond no limit by its tolerance.
+
+        Shape (K, M).
+        """
+        close = self.gaps <= self.problem.eps[: self.shape[1]] * (1 + 1e-9)
+        right: npt.NDArray[np.bool_] = close & self.keeping_limits(tolerated=True).all(axis=1, keepdims=True)
         return right
+
+    def is_right(self, arm: int, m: int) -> bool:
+        """Whether an arm is a right answer for an objective; ``NOBODY`` is if no arm keeps every limit."""
+        return bool((self.best_arms < 0).all() if arm == NOBODY else self.right_arms[arm, m])
 
     @cached_property
     def pareto_arms(self) -> IntArray:
@@ -104,13 +142,15 @@ class Instance:
         >>> Instance([[1, 0], [0, 1], [0.6, 0.6], [0.5, 0.5]]).pareto_arms
         array([0, 1, 2])
         """
-        means = self.oriented_means
+        means = self.oriented_means[:, : self.shape[1]]
         beats_some = [(row > means).any(axis=1).sum() == len(means) - 1 for row in means]
         return np.flatnonzero(beats_some)
 
     def check_unique_best(self) -> None:
         """Raise :class:`TieError` naming the first objective whose best mean is shared, unless its eps allows it."""
-        tied = ((self.gaps == 0).sum(axis=0) > 1) & (self.problem.eps == 0)
+        if (self.best_arms < 0).any():
+            raise TieError("guardrails: no arm keeps every limit, and there is no best one")
+        tied = ((self.gaps == 0).sum(axis=0) > 1) & (self.problem.eps[: self.shape[1]] == 0)
         if tied.any():
             m = int(tied.argmax())
             names = ", ".join(repr(self.arms[i]) for i in np.flatnonzero(self.gaps[:, m] == 0))
@@ -143,7 +183,8 @@ class Instance:
 
     def __repr__(self) -> str:
         """Say the size and what is being looked for."""
-        return f"Instance({len(self.arms)} arms, objectives={[str(o) for o in self.objectives]})"
+        limits = f", guardrails={[str(one) for one in self.problem.guardrails]}" if self.problem.guardrails else ""
+        return f"Instance({len(self.arms)} arms, objectives={[str(o) for o in self.objectives]}{limits})"
 
 
 def _unit_noise(objectives: Sequence[Objective]) -> FloatArray:
@@ -152,13 +193,28 @@ def _unit_noise(objectives: Sequence[Objective]) -> FloatArray:
     return np.array([1.0 if family.known_noise and family.scale is None else np.nan for family in families])
 
 
+def instance_problem(
+    arms: Sequence[str] | int,
+    objectives: Sequence[Objective],
+    sd: npt.ArrayLike | None,
+    guardrails: Sequence[Guardrail | str],
+    baseline: str | None,
+) -> Problem:
+    """Return the problem of an instance; known noise that nobody states is 1."""
+    limits: dict[str, Any] = {"guardrails": guardrails, "baseline": baseline}
+    if sd is not None:
+        return Problem(arms, objectives, sd, **limits)
+    metrics = Problem(arms, objectives, 1.0, **limits).metrics if guardrails else objectives
+    return Problem(arms, objectives, _unit_noise(metrics), **limits)
+
+
 def _true_noise(problem: Problem, means: FloatArray, sd: npt.ArrayLike | None) -> FloatArray:
     """Return the standard deviation of every reward: known, stated, or what the family makes of the mean."""
-    table = noise_table(sd, problem.shape)
+    table = noise_table(sd, means.shape)
     if np.ndim(sd if sd is not None else 0) == 0:
         # One number for all counts only where it can be chosen.
-        table[:, [objective.family.noise_follows_mean for objective in problem.objectives]] = np.nan
-    for m, objective in enumerate(problem.objectives):
+        table[:, [objective.family.noise_follows_mean for objective in problem.metrics]] = np.nan
+    for m, objective in enumerate(problem.metrics):
         known = not np.isnan(problem.sd[:, m]).any()
         stated = problem.sd[:, m] if known else table[:, m]
         table[:, m] = stated if known else objective.family.true_noise(objective.name, means[:, m], stated)

@@ -84,7 +84,7 @@ class Objective:
         >>> Objective.parse("rating:bounded=1..5:eps=0.1").family
         Bounded(low=1.0, high=5.0, bins=None)
         """
-        name, *words = _split(text)
+        name, *words = split_words(text)
         options: dict[str, Any] = {}
         for word in words:
             key, value = read_option(name, word)
@@ -107,7 +107,7 @@ class Objective:
         return ":".join(parts)
 
 
-def _split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return what is between colons; a backslash makes a colon, or another backslash, part of a word."""
     # No name holds a control character, so two of them can stand for what is escaped.
     marked = text.replace("\\\\", "\1").replace("\\:", "\2")
@@ -130,6 +130,11 @@ def read_option(name: str, text: str) -> tuple[str, Any]:
         if not value.isdecimal():
             raise InputError(f"objective {name!r}: bins must be an integer from 1 to {LARGEST_BINS:,}, not {value!r}")
         return "bins", int(value)
+    if equals and key in ("at-most", "at-least", "within"):
+        raise InputError(
+            f"objective {name!r}: {key} is a limit, which an objective does not have; state it as a guardrail: "
+            f"--guardrail {name}:{text}, or guardrails=[...]"
+        )
     guess = did_you_mean(key, ("max", "min", *FAMILIES, "eps", "bins"))
     forms = ", ".join(("max", "min", *short_forms(), "eps=NUMBER", "bins=INTEGER"))
     raise InputError(f"objective {name!r}: {text!r} is not an option{guess or ','} accepted are {forms}")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.problem.family import choices_for
+from mobai.problem.guardrail import Guardrail
 from mobai.problem.objective import Objective, is_name
 
 FloatArray = npt.NDArray[np.float64]
@@ -66,23 +67,30 @@ class Problem:
         :class:`Objective` values, short forms (``"clicks:bernoulli"``), or just how many there are. What the rewards of
         an objective are is always stated: by its family, or by ``sd``.
     sd
-        The known standard deviation of the rewards: one number, one per objective, or one per arm and objective.
-        It counts for Gaussian and sub-Gaussian objectives that do not state their own, which need it; NaN for others.
+        The known standard deviation of the rewards: one number, one per metric, or one per arm and metric.
+        It counts for Gaussian and sub-Gaussian metrics that do not state their own, which need it; NaN for others.
+    guardrails
+        Limits that an arm must keep: :class:`Guardrail` values or short forms
+        (``"errors:bernoulli:at-most=0.02:eps=0.005"``).
+    baseline
+        An arm that all others are compared with, metric by metric.
 
     Attributes
     ----------
     shape
         The number of arms and the number of objectives, K and M.
-    objective_names
+    metrics
+        What a pull brings: the objectives, then the metrics that are guardrails only. There are M or more.
+    objective_names, metric_names
         Without directions and families.
     sd
-        A K x M table, NaN in objectives whose family does not know it.
+        A table of arms by metrics, NaN in those whose family does not know it.
     signs
-        -1 for objectives to minimise: times it, rewards are *oriented*, more is better. Shape (M,).
+        -1 for metrics that should be small: times it, rewards are *oriented*, more is better. One per metric.
     eps
-        The indifference zones. Shape (M,).
+        The indifference zones, 0 for metrics that are guardrails only. One per metric.
     ranges
-        The lower end of oriented rewards and the width of their range; 0 and 1 where none is known. Shape (M,) each.
+        The lower end of oriented rewards and the width of their range; 0 and 1 where none is known. One per metric.
 
     Examples
     --------
@@ -99,15 +107,42 @@ class Problem:
         arms: Sequence[str] | int,
         objectives: Sequence[Objective | str] | int,
         sd: npt.ArrayLike | None = None,
+        *,
+        guardrails: Sequence[Guardrail | str] = (),
+        baseline: str | None = None,
     ) -> None:
         self.arms = _arm_names(arms)
         self.objectives = read_objectives(objectives)
+        self.guardrails = _read_guardrails(guardrails, self.arms, self.objectives)
+        self.baseline = baseline
+        if baseline is not None and baseline not in self.arms:
+            raise InputError(f"baseline must be one of {', '.join(self.arms)}, not {baseline!r}")
         self.shape = len(self.arms), len(self.objectives)
+        self.metrics = (*self.objectives, *_guarded_only(self.objectives, self.guardrails))
         self.objective_names = tuple(objective.name for objective in self.objectives)
-        self.sd = _known_noise(sd, self.shape, self.objectives)
-        self.signs = frozen(np.array([objective.sign for objective in self.objectives]))
-        self.eps = frozen(np.array([objective.eps for objective in self.objectives]))
-        self.ranges = _oriented_ranges(self.objectives)
+        self.metric_names = tuple(metric.name for metric in self.metrics)
+        self.sd = _known_noise(sd, (len(self.arms), len(self.metrics)), self.metrics)
+        self.signs = frozen(np.array([metric.sign for metric in self.metrics]))
+        self.eps = frozen(np.array([metric.eps for metric in self.metrics]))
+        self.ranges = _oriented_ranges(self.metrics)
+
+    @property
+    def claims(self) -> tuple[int, int]:
+        """How many claims can be false: about pairs of arms, at any level; and about limits and the baseline.
+
+        A guardrail makes one per arm, or one per other arm if it is a margin, and twice as many without a tolerance; a
+        baseline makes one per other arm and metric.
+        """
+        arms, objectives = self.shape
+        limits = sum(one.claims * (arms if one.of is None else arms - 1) for one in self.guardrails)
+        compared = (arms - 1) * len(self.metrics) if self.baseline is not None else 0
+        return objectives * (arms - 1), limits + compared
+
+    def with_arms(self, arms: Sequence[str], sd: FloatArray) -> Problem:
+        """Return the same with other arms, of this noise."""
+        guardrails = [one for one in self.guardrails if one.of is None or one.of in arms]
+        baseline = self.baseline if self.baseline in arms else None
+        return Problem(arms, self.objectives, sd, guardrails=guardrails, baseline=baseline)
 
     def arm(self, arm: int | str) -> Arm:
         """Return an arm, given by its index or its name."""
@@ -125,9 +160,9 @@ class Problem:
         return int(arm)
 
     def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float | None]) -> list[float]:
-        """Return one reward per objective, NaN for missing ones, or say which one is not acceptable."""
+        """Return one reward per metric, NaN for missing ones, or say which one is not acceptable."""
         values = self._by_name(rewards) if isinstance(rewards, Mapping) else self._in_order(rewards)
-        for objective, value in zip(self.objectives, values, strict=True):
+        for objective, value in zip(self.metrics, values, strict=True):
             if math.isnan(value):
                 continue
             if not abs(value) <= _LARGEST:
@@ -139,11 +174,11 @@ class Problem:
         return values
 
     def orient(self, rewards: Iterable[float]) -> list[float]:
-        """Turn one reward per objective so that more is better."""
+        """Turn one reward per metric so that more is better."""
         return [reward * sign for reward, sign in zip(rewards, self.signs.tolist(), strict=True)]
 
     def _by_name(self, rewards: Mapping[str, float | None]) -> list[float]:
-        names = self.objective_names
+        names = self.metric_names
         values = [math.nan] * len(names)
         for name, value in rewards.items():
             if name not in names:
@@ -159,10 +194,13 @@ class Problem:
         return values
 
     def _in_order(self, rewards: npt.ArrayLike) -> list[float]:
+        if np.asarray(rewards).dtype.kind in "US":
+            raise InputError("rewards must be numbers, not texts")
         values = _table(rewards, "rewards")
         if values.shape != self.signs.shape:
+            what = "metric" if self.guardrails else "objective"
             raise InputError(
-                f"rewards must be {len(self.objectives)} numbers, one per objective, not of shape {values.shape}"
+                f"rewards must be {len(self.metrics)} numbers, one per {what}, not of shape {values.shape}"
             )
         found: list[float] = values.tolist()
         return found
@@ -171,14 +209,17 @@ class Problem:
         """Two problems are equal when everything known about them is."""
         if not isinstance(other, Problem):
             return NotImplemented
-        same_names = (self.arms, self.objectives) == (other.arms, other.objectives)
-        return same_names and np.array_equal(self.sd, other.sd, equal_nan=True)
+        mine = (self.arms, self.objectives, self.guardrails, self.baseline)
+        same = mine == (other.arms, other.objectives, other.guardrails, other.baseline)
+        return same and np.array_equal(self.sd, other.sd, equal_nan=True)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         """Name the arms and objectives; the noise is an array and stays out."""
-        return f"Problem(arms={list(self.arms)}, objectives={[str(o) for o in self.objectives]})"
+        limits = f", guardrails={[str(one) for one in self.guardrails]}" if self.guardrails else ""
+        compared = f", baseline={self.baseline!r}" if self.baseline is not None else ""
+        return f"Problem(arms={list(self.arms)}, objectives={[str(o) for o in self.objectives]}{limits}{compared})"
 
 
 def _oriented_ranges(objectives: tuple[Objective, ...]) -> tuple[FloatArray, FloatArray]:
@@ -237,6 +278,40 @@ def read_objectives(objectives: Sequence[Objective | str] | int) -> tuple[Object
         raise InputError("objectives: at least one is needed")
     _check_distinct(tuple(o.name for o in parsed), "objectives")
     return parsed
+
+
+def _read_guardrails(
+    guardrails: Sequence[Guardrail | str], arms: tuple[str, ...], objectives: tuple[Objective, ...]
+) -> tuple[Guardrail, ...]:
+    """Return guardrails given as such or in their short form; the metric of each is an objective or says its family."""
+    by_name = {objective.name: objective for objective in objectives}
+    found, families = [], dict[str, Guardrail]()
+    for one in _sequence(guardrails, "guardrails"):
+        guardrail = one if isinstance(one, Guardrail) else Guardrail.parse(one)
+        name = guardrail.metric
+        if guardrail.of is not None and guardrail.of not in arms:
+            raise InputError(f"guardrail {name!r}: of must be one of {', '.join(arms)}, not {guardrail.of!r}")
+        if name in by_name:
+            guardrail = guardrail.of_objective(by_name[name])
+        elif guardrail.family is None and name not in families:
+            raise InputError(
+                f"guardrail {name!r}: it is no objective, and must say what its rewards are: {choices_for(name)}"
+            )
+        elif guardrail.family is not None and name in families:
+            raise InputError(f"guardrail {name!r}: what its rewards are is stated twice; once is enough")
+        families.setdefault(name, guardrail)
+        found.append(guardrail)
+    if len({(one.metric, one.of, one.direction) for one in found}) < len(found):
+        raise InputError("guardrails: a metric has at most one limit of a kind")
+    return tuple(found)
+
+
+def _guarded_only(objectives: tuple[Objective, ...], guardrails: tuple[Guardrail, ...]) -> list[Objective]:
+    """Return the metrics of guardrails that are no objectives, each turned so that more is better."""
+    names = {objective.name for objective in objectives}
+    first = {one.metric: one for one in reversed(guardrails) if one.family is not None and one.metric not in names}
+    ordered = dict.fromkeys(one.metric for one in guardrails if one.metric in first)
+    return [Objective(name, first[name].direction, first[name].family) for name in ordered]  # type: ignore[arg-type]
 
 
 def _sequence(values: Sequence[Any], what: str) -> tuple[Any, ...]:

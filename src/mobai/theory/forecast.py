@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.kernels.costs import renew
-from mobai.kernels.engine import all_exceed
+from mobai.kernels.engine import all_exceed, weigh
 from mobai.kernels.evidence import Scoring
-from mobai.kernels.observations import NORMAL, UNIT, ObjectiveArrays, ObservationArrays
+from mobai.kernels.limits import look_at_limits
+from mobai.kernels.observations import NORMAL, UNIT, LimitArrays, ObjectiveArrays, ObservationArrays
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import evidence_of, find_threshold
@@ -20,6 +21,8 @@ from mobai.theory.thresholds import evidence_of, find_threshold
 _FEWEST = 5
 # Where the variance is unknown, every arm needs some rewards before its gap, however large, says anything.
 _OPENINGS = {"student", "shared"}
+# Nobody plans for more than this.
+_MOST_FORECAST = 1e12
 _FLOORS = (1, 2, 3, 5, 8, 12, 20)
 
 
@@ -32,21 +35,21 @@ def forecast_samples(
     is unknown; means and variances are seen exactly. Real runs also pay for estimating them and for stopping at the
     last objective; see docs/planning.md for how much.
     """
-    unknown = any(objective.family.model in _OPENINGS for objective in instance.objectives)
+    unknown = any(metric.family.model in _OPENINGS for metric in instance.problem.metrics)
     floors = _FLOORS if unknown else (1,)
     return min(_forecast(instance, weights, log_inv_delta, threshold, fewest) for fewest in floors)
 
 
 def _forecast(instance: Instance, weights: FloatArray, log_inv_delta: float, threshold: str, fewest: float) -> float:
     """Return the total number of samples, with at least ``fewest`` of each arm."""
-    rule = find_threshold(threshold)
-    level = rule.level(log_inv_delta, *instance.shape)
+    rule, (pairs, others) = find_threshold(threshold), instance.problem.claims
+    level = rule.level(log_inv_delta, *instance.shape) + math.log1p(others / pairs)
 
     def counts(total: float) -> FloatArray:
         return np.maximum(total * weights, fewest)
 
     def enough(total: float) -> bool:
-        pulls = np.broadcast_to(counts(total)[:, None], instance.shape)
+        pulls = np.broadcast_to(counts(total)[:, None], instance.means.shape)
         seen = Observations.of_statistics(instance.problem, instance.oriented_means, pulls, pulls * instance.sd**2)
         return bool(evidence_of(rule, seen, math.ceil(pulls[:, 0].sum())).min() > level)
 
@@ -101,6 +104,61 @@ def remaining_samples(
     return Remaining(float(per_arm.sum()), more.sum(axis=1), per_arm)
 
 
+def remaining_with_limits(
+    observations: Observations,
+    undecided: npt.NDArray[np.bool_],
+    free: npt.NDArray[np.bool_],
+    level: float,
+    scoring: Scoring,
+) -> Remaining | None:
+    """Forecast the same where there are guardrails, if sampling goes on in the proportions so far.
+
+    ``free`` marks the arms that are still asked for.
+    """
+    arrays, arms = observations.arrays, observations.arrays.counts.shape[1]
+    least = np.where(arrays.objectives.model == NORMAL, 1, _FEWEST)
+    if (arrays.counts[:, free] < least[:, None]).any():
+        return None
+    now = arrays.counts.min(axis=0)
+    grown = _copied(arrays)
+
+    def exceeds(factor: float, m: int) -> bool:
+        for row in range(len(arrays.leaders)):
+            _grow_row(arrays, row, grown, row, np.where(free, factor, 1.0))
+        renew(grown)
+        look_at_limits(grown)
+        renew(grown)
+        found = np.empty(len(undecided))
+        weigh(scoring, grown, found)
+        return bool(found[m] > level)
+
+    needed = np.ones(len(undecided))
+    for m in np.flatnonzero(undecided).tolist():
+        high = 1.0
+        while not exceeds(high, m):
+            high *= 1.5
+            if high * now.sum() > _MOST_FORECAST:
+                return Remaining(math.inf, np.where(undecided, math.inf, 0.0), np.where(free, math.inf, 0.0))
+        low = high / 1.5
+        while high - low > 0.01 * high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if exceeds(middle, m) else (middle, high)
+        needed[m] = high
+    per_arm = np.where(free, (needed.max() - 1) * now, 0.0)
+    per_objective = np.array([float(np.where(free, (factor - 1) * now, 0.0).sum()) for factor in needed])
+    return Remaining(float(per_arm.sum()), per_objective, per_arm[:arms])
+
+
+def _copied(arrays: ObservationArrays) -> ObservationArrays:
+    """Return a copy of all arrays."""
+    fields = {name: value.copy() for name, value in arrays._asdict().items() if name not in ("objectives", "limits")}
+    return ObservationArrays(
+        objectives=ObjectiveArrays._make(value.copy() for value in arrays.objectives),
+        limits=LimitArrays._make(value.copy() for value in arrays.limits),
+        **fields,
+    )
+
+
 def _target(arrays: ObservationArrays, m: int, now: FloatArray, level: float, scoring: Scoring) -> FloatArray:
     """Return how many rewards of each arm decide an objective, none fewer than now; infinite if a leader is tied."""
     best, rivals = arrays.leaders[m], arrays.active.astype(np.bool_)
@@ -123,8 +181,10 @@ def _target(arrays: ObservationArrays, m: int, now: FloatArray, level: float, sc
         return all_exceed(scoring, grown, np.full(1, level))
 
     high = float(now.sum())
-    while not enough(high) and high < 1e15:
+    while not enough(high):
         high *= 1.5
+        if high > _MOST_FORECAST:
+            return np.where(arrays.active == 1, math.inf, now)
     low = high / 1.5
     while high - low > 0.01 * high:
         middle = (low + high) / 2
@@ -139,15 +199,22 @@ def _alone(arrays: ObservationArrays, m: int) -> ObservationArrays:
     fields = {
         name: value.copy() if name in whole else value[rows].copy()
         for name, value in arrays._asdict().items()
-        if name != "objectives"
+        if name not in ("objectives", "limits", "eligible")
     }
     described = ObjectiveArrays._make(value[rows] for value in arrays.objectives)
-    return ObservationArrays(objectives=described, **fields)
+    limits = arrays.limits._asdict().items()
+    none = LimitArrays(*(value.copy() if name == "touched" else value[..., :0, :].copy() for name, value in limits))
+    return ObservationArrays(objectives=described, eligible=fields["active"], limits=none, **fields)
 
 
 def _grow(arrays: ObservationArrays, m: int, grown: ObservationArrays, factors: FloatArray) -> None:
     """Fill in what would be observed with so many times the rewards, all like those there are; in place."""
-    for name in ("counts", "sums", "scatter"):
-        getattr(grown, name)[0] = getattr(arrays, name)[m] * factors
-    grown.histograms[0] = arrays.histograms[m] * factors[:, None]
+    _grow_row(arrays, m, grown, 0, factors)
     renew(grown)
+
+
+def _grow_row(arrays: ObservationArrays, m: int, grown: ObservationArrays, row: int, factors: FloatArray) -> None:
+    """Fill in counts, sums, scatter and histograms of one metric; in place."""
+    for name in ("counts", "sums", "scatter"):
+        getattr(grown, name)[row] = getattr(arrays, name)[m] * factors
+    grown.histograms[row] = arrays.histograms[m] * factors[:, None]

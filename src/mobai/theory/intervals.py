@@ -68,8 +68,8 @@ def confidence_intervals(
     decided: tuple[int | None, ...] | None = None,
 ) -> Intervals:
     """Return an interval for every arm and objective; those of active arms are fitted to what was decided, if given."""
-    lower, upper = np.empty(problem.shape), np.empty(problem.shape)
-    for m, objective in enumerate(problem.objectives):
+    lower, upper = np.empty((2, problem.shape[0], len(problem.metrics)))
+    for m, objective in enumerate(problem.metrics):
         lower[:, m], upper[:, m] = _BY_MODEL[objective.family.model](observations, m, levels)
     # Relative to the offsets, in which large means keep their differences.
     contradicted = _fit(lower, upper, problem.eps, decided or (), np.flatnonzero(observations.active))
@@ -160,9 +160,9 @@ def _fit(
     rows: npt.NDArray[np.intp],
 ) -> npt.NDArray[np.bool_]:
     """Use, in place, that a decided arm is within eps of the best; whether that leaves an arm without any mean."""
-    contradicted = np.zeros(len(eps), np.bool_)
+    contradicted = np.zeros(len(decided) or len(eps), np.bool_)
     for m, b in enumerate(decided):
-        if b is not None:
+        if b is not None and b >= 0:
             floor, ceiling = lower[rows, m].max() - eps[m], upper[b, m] + eps[m]
             lower[b, m] = max(lower[b, m], floor)
             upper[rows, m] = np.minimum(upper[rows, m], np.where(rows == b, np.inf, ceiling))

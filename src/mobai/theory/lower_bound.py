@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mobai import views
-from mobai.errors import InputError
+from mobai.errors import InputError, TieError
 from mobai.problem import FloatArray, Instance, IntArray, Problem
 from mobai.theory.certificate import relative_gap
 from mobai.theory.confidence import binary_relative_entropy, resolve_log_inv_delta
+from mobai.theory.limited_bound import limit_rates, solve_limited
 from mobai.theory.oracle import solve_oracle
 from mobai.theory.pairs import Pairs, floor_mass
 
@@ -90,6 +91,8 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     """
     mass = floor_mass(eta)
     instance.check_unique_best()
+    if instance.problem.guardrails:
+        return _with_limits(instance, mass)
     found = [(solve_oracle(Pairs.of(instance, answers), mass), answers) for answers in _right_answers(instance)]
     oracle, answers = max(found, key=lambda pair: pair[0].upper)
     exact = all(objective.family.known_noise for objective in instance.objectives)
@@ -102,6 +105,30 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
         upper=oracle.upper,
         answers=answers,
         exact=exact,
+        problem=instance.problem,
+    )
+
+
+def _with_limits(instance: Instance, mass: float) -> LowerBound:
+    """Compute the bound where limits must be shown to be kept or broken, too."""
+    if mass > 0:
+        raise InputError("eta must be 0 with guardrails")
+    on_limit = (limit_rates(instance) == 0) & [one.of is None for one in instance.problem.guardrails]
+    if on_limit.any():
+        arm, c = np.argwhere(on_limit)[0]
+        raise TieError(
+            f"guardrail {instance.problem.guardrails[c].metric!r}: {instance.arms[arm]!r} is on the limit, and no "
+            "number of samples can show on which side (say with eps what is tolerated)"
+        )
+    weights, lower, upper = solve_limited(instance)
+    return LowerBound(
+        value=1 / upper,
+        weights=weights,
+        prices=np.zeros(instance.shape),
+        lower=lower,
+        upper=upper,
+        answers=instance.best_arms,
+        exact=False,
         problem=instance.problem,
     )
 

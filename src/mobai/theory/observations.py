@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mobai.kernels import costs as cost_kernels
 from mobai.kernels import engine as kernels
+from mobai.kernels import limits as limit_kernels
 from mobai.kernels.dense import Integers
 from mobai.kernels.observations import (
     BEGUN,
@@ -22,6 +23,7 @@ from mobai.kernels.observations import (
     STUDENT,
     SUM,
     UNIT,
+    LimitArrays,
     ObjectiveArrays,
     ObservationArrays,
 )
@@ -58,14 +60,17 @@ class Observations:
     """
 
     def __init__(self, problem: Problem, *, counts_pending: bool = False) -> None:
-        arms, objectives = problem.shape
+        arms, objectives = problem.shape[0], len(problem.metrics)
+        self.objectives = problem.shape[1]
         self.counts_pending = counts_pending
         self.told = 0
         counts, sums, means, scatter, sd, spread, costs = np.zeros((7, objectives, arms))
         means[:], sd[:] = -np.inf, problem.sd.T
         active, asked, answered, pending = np.ones(arms, np.int64), *np.zeros((3, arms), np.int64)
         leaders, stale, undecided, opening = np.zeros((4, objectives), np.int64)
-        stale[:] = undecided[:] = 1
+        stale[:] = 1
+        undecided[: self.objectives] = 1
+        limits = describe_limits(problem)
         described = describe_objectives(problem)
         # Sampling reads no histograms.
         points = 0 if counts_pending or not described.bins.any() else int(described.bins.max()) + 1
@@ -75,6 +80,7 @@ class Observations:
         self.arrays = ObservationArrays(
             objectives=described,
             active=active,
+            eligible=active.copy() if problem.guardrails else active,
             asked=asked,
             answered=answered,
             pending=pending,
@@ -94,6 +100,7 @@ class Observations:
             stale=stale,
             undecided=undecided,
             unobserved=np.full(1, arms * objectives),
+            limits=limits,
         )
 
     @classmethod
@@ -109,6 +116,9 @@ class Observations:
         arrays.first[:], arrays.sums[:] = offset[:, None], arrays.means * arrays.counts
         _fill_in_details(arrays)
         cost_kernels.renew(arrays)
+        if problem.guardrails:
+            limit_kernels.look_at_limits(arrays)
+            cost_kernels.renew(arrays)
         return made
 
     @property
@@ -154,24 +164,27 @@ class Observations:
 
     @property
     def leaders(self) -> IntArray:
-        """The empirical best arm of every objective, the first in a tie. Shape (M,)."""
-        return self.arrays.leaders.copy()
+        """The empirical best arm of every objective, the first in a tie, of those that seem to keep every limit.
+
+        Shape (M,).
+        """
+        return self.arrays.leaders[: self.objectives].copy()
 
     def leads(self, m: int) -> bool:
-        """Whether the leader of an objective has rewards, and no active arm ties with it."""
-        means = self.arrays.means[m][self.arrays.active == 1]
+        """Whether the leader of an objective has rewards, and no other arm that may lead ties with it."""
+        means = self.arrays.means[m][self.arrays.eligible == 1]
         return bool(np.isfinite(means.max()) and (means == means.max()).sum() == 1)
 
     @property
     def costs(self) -> FloatArray:
         """The transport cost of every arm's pair with the leader; infinite for the leader itself. Shape (K, M)."""
         cost_kernels.renew(self.arrays)
-        return self.arrays.costs.T.copy()
+        return self.arrays.costs[: self.objectives].T.copy()
 
     @property
     def undecided(self) -> npt.NDArray[np.bool_]:
         """The objectives that sampling should still work for. Shape (M,)."""
-        return self.arrays.undecided.astype(np.bool_)
+        return self.arrays.undecided[: self.objectives].astype(np.bool_)
 
     @property
     def complete(self) -> bool:
@@ -198,14 +211,34 @@ class Observations:
         kernels.record(self.arrays, *rows, ends, self.counts_pending)
         self.told += int(np.count_nonzero(rows.first))
 
+    def limit_statuses(self, level: float, surcharges: FloatArray) -> IntArray:
+        """Return what can be said of each arm and limit at a level: 0 nothing, 1 it is kept, 2 it is broken.
+
+        Where it was settled before, that stands; where both could be said, the stronger. Shape (guardrails, K).
+        """
+        limits = self.arrays.limits
+        kept, broken = limits.evidence - surcharges
+        found = np.where(kept > level, 1, np.where(broken > level, 2, 0))
+        found[(kept > level) & (broken > kept)] = 2
+        return np.where(limits.settled > 0, limits.settled, found)
+
+    def settle(self, statuses: IntArray) -> bool:
+        """Let statuses of limits stand from now on; return whether there is a new one."""
+        settled = self.arrays.limits.settled
+        if np.array_equal(settled, statuses):
+            return False
+        settled[:] = statuses
+        limit_kernels.renew_eligible(self.arrays)
+        return True
+
     def focus_on(self, undecided: Sequence[bool]) -> None:
         """Let sampling work for these objectives only; for all of them if there are none."""
-        self.arrays.undecided[:] = undecided if any(undecided) else True
+        self.arrays.undecided[: self.objectives] = undecided if any(undecided) else True
 
     def retire(self, arm: int) -> None:
         """Let an arm lead no objective any more; its rewards are kept."""
         self.arrays.active[arm] = 0
-        cost_kernels.renew(self.arrays)
+        self._renew()
 
     def with_arms(self, problem: Problem, rows: Sequence[int]) -> Observations:
         """Return the observations of a changed problem; ``rows`` says which arm each one was, -1 for a new one."""
@@ -218,6 +251,8 @@ class Observations:
             getattr(changed.arrays, name)[:, kept] = getattr(self.arrays, name)[:, old[kept]]
         for name in _PER_OBJECTIVE:
             getattr(changed.arrays, name)[:] = getattr(self.arrays, name)
+        changed.arrays.limits.evidence[:, :, kept] = self.arrays.limits.evidence[:, :, old[kept]]
+        changed.arrays.limits.settled[:, kept] = self.arrays.limits.settled[:, old[kept]]
         changed.arrays.initial[:] = min(self.arrays.initial[0], problem.shape[0])
         changed.arrays.objectives.offset[:] = self.arrays.objectives.offset
         changed.told = self.told
@@ -227,8 +262,9 @@ class Observations:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that cannot be computed from the rest."""
         names = (*_PER_ARM, *_STATISTICS, *_PER_OBJECTIVE, "initial")
-        offset = self.arrays.objectives.offset
-        return {"told": np.array(self.told), "offset": offset, **{name: getattr(self.arrays, name) for name in names}}
+        offset, limits = self.arrays.objectives.offset, self.arrays.limits
+        told = {"told": np.array(self.told), "offset": offset, "claims": limits.evidence, "settled": limits.settled}
+        return {**told, **{name: getattr(self.arrays, name) for name in names}}
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Take over what :meth:`state` returned; ValueError if it cannot have."""
@@ -238,22 +274,49 @@ class Observations:
                 raise ValueError(f"{name}: not {mine.shape} of type {mine.dtype}")
             mine[:] = state[name]
         self.arrays.objectives.offset[:] = state["offset"]
+        self.arrays.limits.evidence[:] = state["claims"]
+        self.arrays.limits.settled[:] = state["settled"]
         self.told = int(state["told"])
         self._renew()
+
+    def refresh(self) -> None:
+        """Find noise, leaders and costs anew, after statistics were changed by hand."""
+        cost_kernels.renew(self.arrays)
 
     def _renew(self) -> None:
         """Find everything that follows from counts, sums and scatter."""
         arrays, seen = self.arrays, self.arrays.counts > 0
         np.divide(arrays.sums, arrays.counts, out=arrays.means, where=seen)
         np.add(arrays.first - arrays.objectives.offset[:, None], arrays.means, out=arrays.means, where=seen)
+        if len(arrays.limits.what):
+            limit_kernels.renew_eligible(self.arrays)
         cost_kernels.renew(self.arrays)
+
+
+def describe_limits(problem: Problem) -> LimitArrays:
+    """Return what the kernels know about the guardrails."""
+    arms, count = problem.shape[0], len(problem.guardrails)
+    what, terms = np.zeros((count, 3), np.int64), np.zeros((count, 2))
+    for c, guardrail in enumerate(problem.guardrails):
+        metric = problem.metric_names.index(guardrail.metric)
+        sign = problem.signs[metric]
+        baseline = -1 if guardrail.of is None else problem.arms.index(guardrail.of)
+        what[c] = metric, sign * guardrail.sign, baseline
+        terms[c] = sign * guardrail.limit if guardrail.limit is not None else guardrail.within, guardrail.eps
+    return LimitArrays(
+        what=what,
+        terms=terms,
+        evidence=np.full((2, count, arms), -np.inf),
+        settled=np.zeros((count, arms), np.int64),
+        touched=np.zeros(arms, np.int64),
+    )
 
 
 def describe_objectives(problem: Problem) -> ObjectiveArrays:
     """Return what the kernels know about the objectives."""
-    models = np.array([_MODEL_NUMBERS[objective.family.model] for objective in problem.objectives], np.int64)
+    models = np.array([_MODEL_NUMBERS[objective.family.model] for objective in problem.metrics], np.int64)
     low, width = problem.ranges
-    bins = [objective.family.histogram_bins for objective in problem.objectives]
+    bins = [objective.family.histogram_bins for objective in problem.metrics]
     return ObjectiveArrays(models, np.where(models == UNIT, low, np.nan), width, problem.eps, np.array(bins, np.int64))
 
 

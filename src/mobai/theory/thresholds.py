@@ -53,7 +53,7 @@ class Threshold(Protocol):
 
 def evidence_of(rule: Threshold, observations: Observations, pulls: int, prices: Prices | None = None) -> FloatArray:
     """Return the evidence of every objective, that of its weakest pair, ``pulls`` being all pulls answered so far."""
-    evidence = np.empty(len(observations.arrays.leaders))
+    evidence = np.empty(observations.objectives)
     prices = no_prices(len(observations.arrays.asked)) if prices is None else prices
     engine.weigh(Scoring(rule.kind, prices, float(pulls)), observations.arrays, evidence)
     return evidence

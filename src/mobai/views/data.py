@@ -41,10 +41,10 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
             "decided": verdict.decisions[m] is not None,
             "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
             "decided_time": time_text(decision.at) if decision else None,
-            "evidence": float(verdict.evidence[m]),
+            "evidence": finite(float(verdict.evidence[m])),
             "threshold": float(verdict.threshold[m]),
             # A probability is given only where it is proven.
-            "log_inv_delta_reached": float(verdict.reached[m]) if verdict.certified else None,
+            "log_inv_delta_reached": finite(float(verdict.reached[m])) if verdict.certified else None,
             "smallest_delta": float(verdict.smallest_deltas[m]) if verdict.certified else None,
         }
         for m, objective in enumerate(verdict.problem.objectives)

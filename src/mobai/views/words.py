@@ -52,7 +52,7 @@ def verdict_line(verdict: Verdict) -> str:
 def samples_text(samples: float) -> str:
     """Return a forecast in words, to two digits."""
     if not math.isfinite(samples):
-        return "no forecast: tied so far"
+        return "no forecast: tied, or next to it"
     rounded = int(float(f"{max(samples, 1.0):.1g}" if samples < 1000 else f"{samples:.2g}"))
     return f"roughly {plural(rounded, 'more sample')}"
 

@@ -9,7 +9,7 @@ import numpy as np
 from mobai.kernels.compiled import array_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, fill
 from mobai.kernels.observations import ObservationArrays
-from mobai.kernels.sampling.planning import Plan, plan_with, track
+from mobai.kernels.sampling.planning import Plan, plan_with, relative_variance, track
 from mobai.kernels.surrogate import solve_from
 from mobai.kernels.trial import least_asked
 
@@ -49,8 +49,10 @@ def find_weights(obs: ObservationArrays, variance: Matrix, plan: Plan) -> None:
     Every step keeps two rows of bases of its own: between pulls a step's program changes little.
     """
     weights, best, codes, shares = plan.weights, plan.best, plan.codes, plan.shares
-    gaps = np.empty_like(obs.means)
+    gaps = np.empty_like(plan.gaps)
     plan_with(obs, gaps, best, codes)
+    if obs.limits.what.shape[0] > 0:
+        relative_variance(obs, best, variance)
     sums = np.zeros(len(weights))
     for k in range(len(codes) // 2):
         rows = slice(2 * k, 2 * k + 2)

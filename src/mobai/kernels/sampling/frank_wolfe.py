@@ -10,7 +10,7 @@ from mobai.kernels.compiled import array_kernel, kernel
 from mobai.kernels.dense import Integers, Matrix, Vector, fill
 from mobai.kernels.game import has_ties
 from mobai.kernels.observations import ObservationArrays
-from mobai.kernels.sampling.planning import Plan, plan_with
+from mobai.kernels.sampling.planning import Plan, plan_with, relative_variance
 from mobai.kernels.surrogate import solve_from
 
 # What a pair outside the subdifferential has of the smallest rate in the program: too much to matter.
@@ -34,8 +34,10 @@ def find_direction(obs: ObservationArrays, t: int, variance: Matrix, plan: Plan,
     Even shares to explore or when tied, else a step for pairs near the smallest rate.
     """
     arms, best = len(direction), plan.best
-    gaps = np.empty_like(obs.means)
+    gaps = np.empty_like(plan.gaps)
     unit = plan_with(obs, gaps, best, plan.codes)
+    if obs.limits.what.shape[0] > 0:
+        relative_variance(obs, best, variance)
     rounds = t // arms
     if has_ties(gaps, best) or int(math.sqrt(rounds)) ** 2 == rounds:
         fill(direction, 1.0 / arms)

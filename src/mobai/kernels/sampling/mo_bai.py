@@ -7,7 +7,7 @@ import numpy as np
 from mobai.kernels.compiled import array_kernel, kernel
 from mobai.kernels.dense import Matrix
 from mobai.kernels.observations import ObservationArrays
-from mobai.kernels.sampling.planning import CLOSED, Plan, plan_with
+from mobai.kernels.sampling.planning import CLOSED, Plan, plan_with, relative_variance
 from mobai.kernels.surrogate import solve_from
 from mobai.kernels.trial import first_largest
 
@@ -18,6 +18,8 @@ def choose(obs: ObservationArrays, variance: Matrix, asked: int, floor: float, e
     t = asked + 1
     if every or plan.best[0] < 0 or t & (t - 1) == 0 or closed_since(obs, plan):
         plan_with(obs, plan.gaps, plan.best, plan.codes)
+        if obs.limits.what.shape[0] > 0:
+            relative_variance(obs, plan.best, variance)
     credit, weights = plan.weights, np.empty(len(plan.weights))
     for i in range(len(credit)):
         weights[i] = (obs.asked[i] + credit[i]) / asked
@@ -33,7 +35,7 @@ def choose(obs: ObservationArrays, variance: Matrix, asked: int, floor: float, e
 def closed_since(obs: ObservationArrays, plan: Plan) -> bool:
     """Whether an objective needs no more samples that did when the gaps were planned with."""
     found = False
-    for m in range(len(plan.best)):
+    for m in range(len(plan.best) - obs.limits.what.shape[0]):
         rival = 1 if plan.best[m] == 0 else 0
         found = found or (not obs.undecided[m] and plan.gaps[m, rival] != CLOSED)
     return found

@@ -24,13 +24,13 @@ def play(trial: TrialArrays, rule: int, number: float, flag: bool, plan: Plan) -
     up. Plan and trial are changed in place.
     """
     obs, arm, before = trial.obs, -1, total(trial.obs.asked)
-    variance, estimated = np.empty_like(obs.sd), has_estimates(obs)
-    relative_variance(obs, variance)
+    variance, estimated = np.empty_like(plan.gaps), has_estimates(obs)
+    relative_variance(obs, plan.best, variance)
     for k in range(trial.pulls + 1):
         if climb(trial.ladder, obs, arm, before + k) or k == trial.pulls:
             break
         if estimated:
-            relative_variance(obs, variance)
+            relative_variance(obs, plan.best, variance)
         arm = choose(obs, variance, before + k, trial.coins[k], rule, number, flag, plan)
         if not draw(trial.blocks, obs, arm):
             break

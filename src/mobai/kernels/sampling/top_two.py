@@ -9,7 +9,10 @@ import numpy as np
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.costs import refresh
 from mobai.kernels.dense import Vector
+from mobai.kernels.limits import easiest_to_break, hardest_to_keep
 from mobai.kernels.observations import (
+    BASELINE,
+    METRIC,
     STUDENT,
     UNIT,
     ObservationArrays,
@@ -56,9 +59,42 @@ def choose(obs: ObservationArrays, logs: Vector, coin: float) -> int:
                 cost = obs.costs[k, i] + logs[i]
                 if cost < least:
                     least, m, challenger = cost, k, i
+    if obs.limits.what.shape[0] > 0:
+        return choose_within_limits(obs, logs, coin)
     leader = obs.leaders[m]
     own, other = pull_towards(obs, m, leader, challenger)
     return leader if coin * (own + other) < own else challenger
+
+
+@kernel
+def choose_within_limits(obs: ObservationArrays, logs: Vector, coin: float) -> int:
+    """Find the most doubtful requirement: the leader's limits, a rival's, or a pair; and choose an arm that serves it.
+
+    A rival is out of the way once the leader beats it or it breaks a limit: whichever is nearer counts. A margin is
+    served by its arm or the baseline, by a toss of the coin.
+    """
+    objectives, arms = obs.costs.shape
+    least, m, i, which = np.inf, 0, 1 if obs.leaders[0] == 0 else 0, -1
+    for k in range(objectives):
+        if not obs.undecided[k]:
+            continue
+        leader = obs.leaders[k]
+        cost, c = hardest_to_keep(obs, leader)
+        if cost + logs[leader] < least:
+            least, m, i, which = cost + logs[leader], k, leader, c
+        for rival in range(arms):
+            if rival != leader:
+                broken, c = easiest_to_break(obs, rival)
+                cost = max(obs.costs[k, rival], broken) + logs[rival]
+                if cost < least:
+                    least, m, i, which = cost, k, rival, c if broken > obs.costs[k, rival] else -1
+    if which < 0:
+        own, other = pull_towards(obs, m, obs.leaders[m], i)
+        return obs.leaders[m] if coin * (own + other) < own else i
+    base, metric = obs.limits.what[which, BASELINE], obs.limits.what[which, METRIC]
+    if base < 0:
+        return i
+    return i if coin * (obs.spread[metric, i] + obs.spread[metric, base]) < obs.spread[metric, i] else base
 
 
 @kernel

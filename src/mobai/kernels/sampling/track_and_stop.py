@@ -10,7 +10,7 @@ from mobai.kernels.compiled import array_kernel, kernel
 from mobai.kernels.dense import Integers, Vector, fill
 from mobai.kernels.observations import ObservationArrays, gap_between
 from mobai.kernels.oracle import find_weights
-from mobai.kernels.sampling.planning import CLOSED, Plan, largest_in_row, relative_variance, track
+from mobai.kernels.sampling.planning import CLOSED, Plan, largest_in_row, plan_with, relative_variance, track
 from mobai.kernels.trial import least_asked
 
 TARGET_GAP = 1e-9
@@ -24,10 +24,50 @@ def choose(obs: ObservationArrays, asked: int, growth: float, plan: Plan) -> int
     arm = least_asked(obs.asked)
     if obs.asked[arm] < math.sqrt(asked) - 0.5 * len(obs.asked):
         return arm
-    if renew_leaders(obs.leaders, plan.best) or asked >= plan.due[0]:
+    if obs.limits.what.shape[0] > 0:
+        if asked >= plan.due[0]:
+            find_limited_oracle(obs, plan)
+            plan.due[0] = asked * (1.0 + growth)
+    elif renew_leaders(obs.leaders, plan.best) or asked >= plan.due[0]:
         find_oracle(obs, plan.weights)
         plan.due[0] = asked * (1.0 + growth)
     return track(obs.asked, plan.weights, asked + 1.0, 1.0)
+
+
+@array_kernel
+def find_limited_oracle(obs: ObservationArrays, plan: Plan) -> None:
+    """Fill in the oracle weights where there are guardrails: a row per objective, then one per guardrail."""
+    rows, arms = plan.gaps.shape
+    plan_with(obs, plan.gaps, plan.best, plan.codes)
+    variance, own, lead = np.empty((rows, arms)), np.zeros((rows, arms)), np.zeros((rows, arms))
+    relative_variance(obs, plan.best, variance)
+    smallest = np.inf
+    for m in range(rows):
+        for i in range(arms):
+            if i != plan.best[m]:
+                spread = math.sqrt(variance[m, i] + variance[m, plan.best[m]])
+                smallest = min(smallest, plan.gaps[m, i] / spread)
+    if not smallest > 0.0:
+        fill(plan.weights, 1.0 / arms)
+        return
+    for m in range(rows):
+        for i in range(arms):
+            if i != plan.best[m]:
+                ratio = smallest / plan.gaps[m, i]
+                own[m, i] = 2.0 * ratio * ratio * variance[m, i]
+                lead[m, i] = 2.0 * ratio * ratio * variance[m, plan.best[m]]
+    found, _, _ = find_weights(own, lead, plan.best, 0.0, TARGET_GAP, MOST_STEPS)
+    share_out(found, plan.weights)
+
+
+@kernel
+def share_out(found: Vector, weights: Vector) -> None:
+    """Fill in weights in proportion to what was found."""
+    mass = 0.0
+    for i in range(len(found)):
+        mass += found[i]
+    for i in range(len(found)):
+        weights[i] = found[i] / mass
 
 
 @kernel
@@ -46,7 +86,7 @@ def find_oracle(obs: ObservationArrays, weights: Vector) -> None:
     objectives, arms = obs.means.shape
     smallest, largest = np.inf, 0.0
     gaps, variance = np.empty((objectives, arms)), np.empty((objectives, arms))
-    relative_variance(obs, variance)
+    relative_variance(obs, obs.leaders, variance)
     for m in range(objectives):
         b, noise = obs.leaders[m], largest_in_row(obs.sd, m)
         noise = noise if noise > 0.0 else 1.0
@@ -66,8 +106,4 @@ def find_oracle(obs: ObservationArrays, weights: Vector) -> None:
                 scale = 2.0 * ratio * ratio / (variance[m, i] + variance[m, b])
                 own[m, i], lead[m, i] = scale * variance[m, i], scale * variance[m, b]
     found, _, _ = find_weights(own, lead, obs.leaders, 0.0, TARGET_GAP, MOST_STEPS)
-    mass = 0.0
-    for i in range(arms):
-        mass += found[i]
-    for i in range(arms):
-        weights[i] = found[i] / mass
+    share_out(found, weights)

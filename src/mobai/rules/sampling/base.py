@@ -83,14 +83,14 @@ class CompiledRule:
         if first is not None:
             return first, memory
         fresh = type(memory)(*(array.copy() for array in memory))
-        blocks, ladder = _nothing(problem.shape)
+        blocks, ladder = _nothing((problem.shape[0], len(problem.metrics)))
         arm = self.play(fresh, TrialArrays(observations.arrays, blocks, ladder, np.array([rng.random()]), 1))
         return int(arm), fresh
 
 
-def new_plan(shape: tuple[int, int], weights: FloatArray | None = None, programs: int = 1) -> Plan:
+def new_plan(problem: Problem, weights: FloatArray | None = None, programs: int = 1) -> Plan:
     """Return the memory of a rule that plans with programs: even weights unless given, and nothing solved yet."""
-    arms, objectives = shape
+    arms, objectives = problem.shape[0], problem.shape[1] + len(problem.guardrails)
     even, every = np.full(arms, 1 / arms), (programs, 1)
     codes, shares = no_bases(arms, objectives)
     return Plan(

@@ -53,7 +53,7 @@ class DTracking(CompiledRule):
 
     def init(self, problem: Problem) -> Plan:
         """Start with even weights."""
-        return new_plan(problem.shape, programs=self.iterations)
+        return new_plan(problem, programs=self.iterations)
 
     def play(self, memory: Plan, trial: TrialArrays) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""

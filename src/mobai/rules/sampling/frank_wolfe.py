@@ -29,7 +29,7 @@ class FrankWolfeSampling(CompiledRule):
 
     def init(self, problem: Problem) -> Plan:
         """Start with an even target."""
-        return new_plan(problem.shape)
+        return new_plan(problem)
 
     def play(self, memory: Plan, trial: TrialArrays) -> int:
         """Move the target and pull the arm furthest behind it."""

@@ -51,7 +51,7 @@ class MOBAI(CompiledRule):
     def init(self, problem: Problem) -> Plan:
         """Start with an empty buffer and no plan."""
         arms, _ = problem.shape
-        return new_plan(problem.shape, np.zeros(arms))
+        return new_plan(problem, np.zeros(arms))
 
     def play(self, memory: Plan, trial: TrialArrays) -> int:
         """Solve the program at the weights asked so far and pull the arm with the largest credit."""

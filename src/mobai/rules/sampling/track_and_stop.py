@@ -37,7 +37,7 @@ class TrackAndStop(CompiledRule):
 
     def init(self, problem: Problem) -> Plan:
         """Start with even weights that are due at once."""
-        return new_plan(problem.shape)
+        return new_plan(problem)
 
     def play(self, memory: Plan, trial: TrialArrays) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""

@@ -10,7 +10,10 @@ from mobai.theory.observations import Observations
 
 
 class Decision(NamedTuple):
-    """An objective's answer: the arm, after how many answered pulls, and when (Unix time, where there is a clock)."""
+    """An objective's answer: the arm, after how many answered pulls, and when (Unix time, where there is a clock).
+
+    The arm is ``NOBODY`` (-2) where no arm keeps every limit.
+    """
 
     arm: int
     pull: int

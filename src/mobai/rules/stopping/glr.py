@@ -12,6 +12,7 @@ from mobai.kernels import engine as kernels
 from mobai.kernels.evidence import Scoring
 from mobai.problem import FloatArray, Problem
 from mobai.problem.family import is_number
+from mobai.problem.guardrail import NOBODY
 from mobai.rules.stopping.base import Decision
 from mobai.rules.stopping.records import EvidenceRecords
 from mobai.rules.stopping.roster import KEPT_BACK, Roster
@@ -94,13 +95,19 @@ class GLR:
         rule = find_threshold(self.threshold)
         if rule.gaussian_only:
             check_families(f"threshold {self.threshold!r}", problem)
-        return rule.level(log_inv_delta, *problem.shape) - math.log1p(-self._kept_back)
+        return rule.level(log_inv_delta, *problem.shape) - math.log1p(-self._kept_back) + self._more_claims(problem)
+
+    def _more_claims(self, problem: Problem) -> float:
+        """Return what limits and a baseline add to the level, in nats; refuses rules that are not proven with them."""
+        pairs, others = problem.claims
+        if others and not self.fits_intervals:
+            raise InputError(f"threshold {self.name!r} is not proven for guardrails and a baseline; use 'mixture'")
+        return math.log1p(others / pairs)
 
     def reached(self, problem: Problem, evidence: float) -> float:
         """Return the largest log(1/delta) that some evidence is enough for, 0 if for none."""
-        return reached_log_inv_delta(
-            find_threshold(self.threshold), evidence + math.log1p(-self._kept_back), *problem.shape
-        )
+        enough = evidence + math.log1p(-self._kept_back) - self._more_claims(problem)
+        return reached_log_inv_delta(find_threshold(self.threshold), enough, *problem.shape)
 
     def start(self, problem: Problem, log_inv_delta: float | None = None) -> GLRMonitor:
         """Begin to follow an experiment."""
@@ -114,7 +121,7 @@ class GLRMonitor:
         self._rule, self._problem = rule, problem
         only = None if log_inv_delta is None else rule.level(problem, log_inv_delta)
         self.records = EvidenceRecords(problem.shape[1], sticky=rule.sticky, level=only)
-        self.roster = Roster(problem.shape[0], np.ones(problem.shape[0], np.bool_), rule.reserve)
+        self.roster = Roster.of(problem, np.ones(problem.shape[0], np.bool_), rule.reserve)
         self._kind, self._sticky = rule.kind, rule.sticky
         self._blocks, self._found = np.full((len(self.records.bars), 3), -1), np.empty(len(self.records.bars))
 
@@ -128,8 +135,10 @@ class GLRMonitor:
         scoring = Scoring(self._kind, self.roster.prices, float(pulls))
         if not kernels.look(scoring, self._sticky, arrays, self.records.bars, self._blocks, found):
             return False
+        nobody = kernels.nobody_qualifies(scoring, arrays) if self._problem.guardrails else -math.inf
         for n in np.flatnonzero(found > -np.inf).tolist():
-            self.records.add(n, float(found[n]), arrays.leaders, pulls, at)
+            answers = arrays.leaders if found[n] > nobody else np.full_like(arrays.leaders, NOBODY)
+            self.records.add(n, float(found[n]), answers, pulls, at)
         return True
 
     def evidence(self, observations: Observations) -> FloatArray:
@@ -146,7 +155,7 @@ class RosterMonitor(GLRMonitor):
 
     def arms_changed(self, observations: Observations) -> None:
         """Take note of who takes part now."""
-        self.roster = Roster(self.roster.initial, observations.active, self._rule.reserve)
+        self.roster = Roster.of(self._problem, observations.active, self._rule.reserve)
 
     @property
     def surcharges(self) -> FloatArray:
@@ -155,7 +164,7 @@ class RosterMonitor(GLRMonitor):
 
     def interval_levels(self, log_inv_delta: float) -> IntervalLevels:
         """Return the levels of the confidence intervals that are right together with the decisions."""
-        arms = self.roster.interval_levels(log_inv_delta, self._problem.shape[1])
+        arms = self.roster.interval_levels(log_inv_delta, len(self._problem.metrics))
         return IntervalLevels(arms, self._rule.level(self._problem, log_inv_delta))
 
     def reopen(self, objective: int) -> None:

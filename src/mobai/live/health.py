@@ -1,0 +1,252 @@
+"""What looks wrong about an experiment: warnings, each of which is a test with a stated rate of false alarms.
+
+They are not part of delta, and change nothing. Each kind is raised at any time of an experiment with a probability of
+at most one in a thousand, as long as nothing is wrong:
+
+- *attrition*: answers are lost more often for one arm than for another. The losses of each arm by themselves, averaged
+  over their rates, against one rate for all (universal inference: no larger than a likelihood ratio).
+- *silence*: a metric that came before has stopped coming. A lower bound of how often it comes, valid at all times,
+  against the reports since it came last.
+- *drift*: the mean of an arm's early rewards differs from that of its late ones, by the evidence of a pair of arms. The
+  border moves on when the rewards have doubled.
+- *outliers*: a reward further from its arm's mean than the stated sd allows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.kernels.engine import weigh
+from mobai.kernels.evidence import MIXTURE, Scoring
+from mobai.kernels.observations import NORMAL, SHARED, UNIT
+from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, Assignments
+from mobai.problem import FloatArray, Objective, Problem, UnknownVariance
+from mobai.theory.observations import Observations
+from mobai.theory.thresholds import no_prices
+
+RATE = 0.001
+_FIRST_BORDER = 16
+# How much of an arm's rewards must be at the end of a range to be remarked on.
+_EDGE_SHARE, _EDGE_LEAST = 0.05, 100
+
+
+class Concern(NamedTuple):
+    """Something that looks wrong: its kind, and what it is, in a sentence."""
+
+    kind: str
+    text: str
+
+
+class Health:
+    """What is followed of an experiment to see whether something is wrong with it."""
+
+    def __init__(self, problem: Problem) -> None:
+        metrics = len(problem.metrics)
+        self._reports = 0
+        self._arrived, self._since = np.zeros((2, metrics), np.int64)
+        self._far = np.zeros((metrics, problem.shape[0]), np.int64)
+        self._at_top = np.zeros((metrics, problem.shape[0]), np.int64)
+        # Of each metric and arm: when the border moves on, and the statistics up to the last two borders.
+        self._next = np.full((metrics, problem.shape[0]), _FIRST_BORDER, np.int64)
+        points = Observations(problem).arrays.histograms.shape[2]
+        self._early = np.zeros((2, metrics, problem.shape[0], 3 + points))
+
+    def add_arm(self) -> None:
+        """Make room for one more arm."""
+        for name in ("_far", "_at_top", "_next"):
+            table = getattr(self, name)
+            filler = _FIRST_BORDER if name == "_next" else 0
+            setattr(self, name, np.hstack([table, np.full((len(table), 1), filler)]))
+        self._early = np.concatenate([self._early, np.zeros_like(self._early[:, :, :1])], axis=2)
+
+    def note(self, problem: Problem, told: Sequence[tuple[int, Iterable[float]]], observations: Observations) -> None:
+        """Take in reports, an arm and rewards (NaN for what is not in them) each, and what is observed with them."""
+        arrays = observations.arrays
+        for arm, rewards in told:
+            self._reports += 1
+            for m, reward in enumerate(rewards):
+                if math.isnan(reward):
+                    self._since[m] += 1
+                    continue
+                self._arrived[m] += 1
+                self._since[m] = 0
+                if arrays.objectives.model[m] == NORMAL:
+                    self._far[m, arm] += _is_far(problem, observations, m, arm, reward)
+                elif arrays.objectives.model[m] == UNIT:
+                    self._at_top[m, arm] += reward == problem.metrics[m].family.range[1]
+                if arrays.counts[m, arm] >= self._next[m, arm]:
+                    self._move_border(observations, m, arm)
+
+    def _move_border(self, observations: Observations, m: int, arm: int) -> None:
+        arrays = observations.arrays
+        self._early[0, m, arm] = self._early[1, m, arm]
+        self._early[1, m, arm, :3] = arrays.counts[m, arm], arrays.means[m, arm], arrays.scatter[m, arm]
+        self._early[1, m, arm, 3:] = arrays.histograms[m, arm]
+        self._next[m, arm] = 2 * int(arrays.counts[m, arm])
+
+    def concerns(self, problem: Problem, assignments: Assignments, observations: Observations) -> list[Concern]:
+        """Return what looks wrong now."""
+        return [
+            *_attrition(problem, assignments),
+            *self._silence(problem),
+            *self._drift(problem, observations),
+            *self._edges(problem, observations),
+        ]
+
+    def _silence(self, problem: Problem) -> list[Concern]:
+        found = []
+        for m, name in enumerate(problem.metric_names):
+            arrived, since = int(self._arrived[m]), int(self._since[m])
+            if arrived == 0 or since == 0:
+                continue
+            least = _least_rate(arrived, self._reports - since, RATE / len(problem.metrics) / 2)
+            allowed = math.log(RATE / len(problem.metrics) / 2) + math.log(6 / math.pi**2) - 2 * math.log(arrived)
+            if since * math.log1p(-least) < allowed:
+                text = f"{name}: has stopped coming: in none of the last {since:,} reports, in {arrived:,} before"
+                found.append(Concern("silence", text))
+        return found
+
+    def _drift(self, problem: Problem, observations: Observations) -> list[Concern]:
+        found = []
+        tests = len(problem.metrics) * problem.shape[0]
+        for m, arm in np.argwhere(self._early[0, :, :, 0] > 0).tolist():
+            early = self._early[0, m, arm]
+            border = math.log2(early[0] / _FIRST_BORDER) + 1
+            needed = math.log(tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(border) + math.log(2)
+            if _evidence_of_change(problem, observations, m, arm, early) > needed:
+                text = (
+                    f"{problem.metric_names[m]}: the mean of {problem.arms[arm]} has changed: its first "
+                    f"{early[0]:,.0f} rewards and the later ones differ"
+                )
+                found.append(Concern("drift", text))
+        return found
+
+    def _edges(self, problem: Problem, observations: Observations) -> list[Concern]:
+        counts, found = observations.arrays.counts, []
+        for m, metric in enumerate(problem.metrics):
+            whole = metric.family.histogram_bins != 64 or metric.family.word == "bernoulli"
+            share = self._at_top[m] / np.maximum(counts[m], 1)
+            many = (counts[m] >= _EDGE_LEAST) & (share > _EDGE_SHARE)
+            if many.any() and not whole:
+                arm = int(np.argmax(np.where(many, share, 0)))
+                text = (
+                    f"{metric.name}: {share[arm]:.0%} of the rewards of {problem.arms[arm]} are at the upper end of "
+                    "the range, as if they were cut off there"
+                )
+                found.append(Concern("edge", text))
+            if self._far[m].any():
+                arm = int(self._far[m].argmax())
+                text = (
+                    f"{metric.name}: {self._far[m, arm]:,} rewards of {problem.arms[arm]} are far outside the stated sd"
+                )
+                found.append(Concern("outliers", text))
+        return found
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return everything as arrays."""
+        return {
+            "reports": np.array(self._reports),
+            "arrived": self._arrived,
+            "since": self._since,
+            "far": self._far,
+            "at_top": self._at_top,
+            "next": self._next,
+            "early": self._early,
+        }
+
+    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Take over what :meth:`arrays` returned."""
+        self._reports = int(arrays["reports"])
+        for name in ("arrived", "since", "far", "at_top", "next", "early"):
+            setattr(self, f"_{name}", arrays[name])
+
+
+def _is_far(problem: Problem, observations: Observations, m: int, arm: int, reward: float) -> bool:
+    """Whether a reward is further from its arm's mean than one in a thousand experiments would ever see."""
+    arrays = observations.arrays
+    n = float(arrays.counts[m, arm])
+    if n < 2:
+        return False
+    mean = float(arrays.means[m, arm] + arrays.objectives.offset[m]) * float(problem.signs[m])
+    # The mean has the reward in it: its own deviation is n / (n - 1) times as large, with a variance of n / (n - 1).
+    apart = (reward - mean) / float(problem.sd[arm, m]) * math.sqrt(n / (n - 1))
+    tests = len(problem.metrics) * problem.shape[0]
+    return apart * apart > 2 * (math.log(2 * tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(n))
+
+
+def _attrition(problem: Problem, assignments: Assignments) -> list[Concern]:
+    arrays = assignments.arrays()
+    arms, status = arrays["arms"], arrays["status"]
+    lost_ones = np.isin(status, (DROPPED, EXPIRED))
+    size = problem.shape[0]
+    lost = np.bincount(arms[lost_ones], minlength=size)
+    answered = np.bincount(arms[status == ANSWERED], minlength=size)
+    seen = lost + answered
+    if lost.sum() == 0 or answered.sum() == 0:
+        return []
+    apart = sum(_log_mixture(int(a), int(n)) for a, n in zip(lost, seen, strict=True))
+    if apart - _log_most(int(lost.sum()), int(seen.sum())) <= -math.log(RATE):
+        return []
+    share = lost / np.maximum(seen, 1)
+    worst, best = int(np.argmax(np.where(seen > 0, share, -1))), int(np.argmin(np.where(seen > 0, share, 2)))
+    text = (
+        f"answers are lost more often for some arms than for others: {share[worst]:.1%} of {problem.arms[worst]}, "
+        f"{share[best]:.1%} of {problem.arms[best]}"
+    )
+    return [Concern("attrition", text)]
+
+
+def _log_mixture(heads: int, count: int) -> float:
+    """Return the log-likelihood of a coin, averaged over Beta(1/2, 1/2)."""
+    ends = math.lgamma(heads + 0.5) + math.lgamma(count - heads + 0.5)
+    return ends - math.lgamma(count + 1) - math.log(math.pi)
+
+
+def _log_most(heads: int, count: int) -> float:
+    """Return the largest log-likelihood of a coin."""
+    tails = count - heads
+    parts = ((heads, heads / count), (tails, tails / count)) if count else ()
+    return sum(n * math.log(share) for n, share in parts if n)
+
+
+def _least_rate(arrived: int, reports: int, alpha: float) -> float:
+    """Return a lower bound of how often something comes that holds at all times with probability 1 - alpha."""
+    top = _log_mixture(arrived, reports) + math.log(alpha)
+    low, high = 0.0, arrived / reports
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        value = arrived * math.log(max(middle, 1e-300)) + (reports - arrived) * math.log1p(-middle)
+        low, high = (low, middle) if value > top else (middle, high)
+    return low
+
+
+def _evidence_of_change(problem: Problem, observations: Observations, m: int, arm: int, early: FloatArray) -> float:
+    """Return the evidence that an arm's rewards after a border have another mean than those before, in nats."""
+    arrays, metric = observations.arrays, problem.metrics[m]
+    n, mean, scatter = early[:3]
+    later = float(arrays.counts[m, arm]) - n
+    if later < 2:
+        return -math.inf
+    rest = mean + (float(arrays.means[m, arm]) - mean) * float(arrays.counts[m, arm]) / later
+    between = n * later / (n + later) * (rest - mean) ** 2
+    family = UnknownVariance() if arrays.objectives.model[m] == SHARED else metric.family
+    known = None if np.isnan(problem.sd[arm, m]) else float(problem.sd[arm, m])
+    pair = Observations(Problem(2, [Objective("x", "max", family)], known))
+    made = pair.arrays
+    made.objectives.offset[0] = arrays.objectives.offset[m]
+    made.counts[0], made.means[0] = (n, later), (mean, rest)
+    made.first[0], made.sums[0] = arrays.objectives.offset[m], made.means[0] * made.counts[0]
+    made.scatter[0] = scatter, max(float(arrays.scatter[m, arm]) - scatter - between, 0.0)
+    if arrays.objectives.model[m] == UNIT:
+        points = made.histograms.shape[2]
+        made.histograms[0, 0] = early[3 : 3 + points]
+        made.histograms[0, 1] = np.maximum(arrays.histograms[m, arm, :points] - early[3 : 3 + points], 0.0)
+    pair.refresh()
+    found = np.empty(1)
+    weigh(Scoring(MIXTURE, no_prices(2), 0.0), made, found)
+    return float(found[0])

@@ -1,0 +1,66 @@
+"""Confidence sequences for the differences of all arms to a baseline: simultaneous, agreeing with the decisions.
+
+An end of an interval is where the evidence of a pair of arms, one moved by the difference, reaches its level. Each
+interval has two ends, each of which has half of its share of delta. Derivation: docs/guarantee.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mobai.kernels import limits as kernels
+from mobai.problem import FloatArray, IntArray, Problem
+from mobai.theory.observations import Observations
+
+
+class Differences(NamedTuple):
+    """By how much the means of all arms differ from a baseline's, in the metrics' own units. Shapes (K, metrics).
+
+    ``verdicts`` says what that proves, in each metric's direction: 1 better than the baseline, -1 worse, 0 open.
+    """
+
+    baseline: int
+    lower: FloatArray
+    upper: FloatArray
+    verdicts: IntArray
+
+    def words(self, arm: int, metric: int) -> str:
+        """Return ``better``, ``worse`` or ``open``; ``-`` for the baseline itself."""
+        if arm == self.baseline:
+            return "-"
+        return ("open", "better", "worse")[int(self.verdicts[arm, metric])]
+
+
+def difference_intervals(
+    problem: Problem,
+    observations: Observations,
+    level: float,
+    surcharges: FloatArray,
+    decided: tuple[int | None, ...],
+) -> Differences:
+    """Return the intervals at a level of evidence, fitted to what was decided."""
+    assert problem.baseline is not None
+    base, shape = problem.arms.index(problem.baseline), (len(problem.metrics), problem.shape[0])
+    lower, upper = np.empty(shape), np.empty(shape)
+    levels = level + math.log(2) + surcharges
+    for m in range(len(problem.metrics)):
+        kernels.differences(observations.arrays, m, base, levels, lower[m], upper[m])
+    better, worse = lower.T > 0, upper.T < 0
+    for m, arm in enumerate(decided):
+        if arm is None or arm < 0:
+            continue
+        if arm == base:
+            upper[m] = np.minimum(upper[m], problem.eps[m])
+            worse[:, m] |= problem.eps[m] == 0
+        else:
+            lower[m, arm] = max(lower[m, arm], -problem.eps[m])
+            better[arm, m] |= problem.eps[m] == 0
+    better[base] = worse[base] = False
+    upper[:, base] = 0.0
+    flipped = problem.signs < 0
+    lower[flipped], upper[flipped] = -upper[flipped], -lower[flipped]
+    verdicts = np.where(better, 1, np.where(worse, -1, 0)).astype(np.intp)
+    return Differences(base, lower.T + 0.0, upper.T + 0.0, verdicts)
