@@ -13,10 +13,11 @@ import numpy.typing as npt
 from mobai import views
 from mobai.analysis.logs import ASSUMPTION, Log, read_log
 from mobai.engine import Engine, Verdict
-from mobai.problem import FloatArray, IntArray, Objective
+from mobai.problem import FloatArray, Guardrail, IntArray, Objective
 from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
 
@@ -37,6 +38,8 @@ class Analysis:
         The mean of those rewards, NaN without any. Shape (K, M).
     forecast
         How many more samples it takes and where, if the means are as they look; None if an arm has no rewards.
+    differences
+        By how much the arms differ from the baseline; None without one.
     assumption
         What the guarantee rests on, in a sentence.
     """
@@ -47,6 +50,7 @@ class Analysis:
     missing: IntArray
     means: FloatArray
     forecast: Remaining | None
+    differences: Differences | None = None
     assumption: str = ASSUMPTION
 
     def plot(self, path: str | Path | None = None) -> Any:
@@ -71,6 +75,8 @@ def analyse(
     arms: Sequence[str] | None = None,
     delta: float = 0.05,
     sd: npt.ArrayLike | None = None,
+    guardrails: Sequence[Guardrail | str] = (),
+    baseline: str | None = None,
 ) -> Analysis:
     """Say what observations that are already there prove, as a live experiment would have.
 
@@ -90,7 +96,7 @@ def analyse(
         The arms there are; those of the log, in the order of their first rows, unless given.
     delta
         The error probability, for all objectives together.
-    sd
+    sd, guardrails, baseline
         As for :class:`Problem`.
 
     Examples
@@ -101,7 +107,8 @@ def analyse(
     (('A',), True, [[100], [100]])
     """
     x = resolve_log_inv_delta(delta)
-    return analyse_log(read_log(data, objectives, arm=arm, arms=arms, sd=sd), x)
+    limits: dict[str, Any] = {"guardrails": guardrails, "baseline": baseline}
+    return analyse_log(read_log(data, objectives, arm=arm, arms=arms, sd=sd, **limits), x)
 
 
 def analyse_log(log: Log, log_inv_delta: float) -> Analysis:
@@ -122,4 +129,5 @@ def analyse_log(log: Log, log_inv_delta: float) -> Analysis:
         missing=rows[:, None] - counts,
         means=means,
         forecast=engine.forecast(),
+        differences=engine.differences(),
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy.typing as npt
 
 from mobai.errors import InputError, did_you_mean
-from mobai.problem import Objective, Problem
+from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.problem import read_objectives
 from mobai.rows import Row, number_in, read_rows
 
@@ -55,19 +55,25 @@ def read_log(
     arm: str = "arm",
     arms: Sequence[str] | None = None,
     sd: npt.ArrayLike | None = None,
+    guardrails: Sequence[Guardrail | str] = (),
+    baseline: str | None = None,
 ) -> Log:
     """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
     rows, metrics = _rows_of(data), read_objectives(objectives)
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    if arm in [objective.name for objective in metrics]:
-        raise InputError(f"arm: the column {arm!r} is an objective, too")
-    for column, what in ((arm, "arm"), *((objective.name, "objectives") for objective in metrics)):
+    guarded = [one if isinstance(one, Guardrail) else Guardrail.parse(one) for one in guardrails]
+    named = [(objective.name, "objectives") for objective in metrics]
+    named += [(guardrail.metric, "guardrails") for guardrail in guarded]
+    if arm in [name for name, _ in named]:
+        raise InputError(f"arm: the column {arm!r} is an objective or a guardrail, too")
+    for column, what in ((arm, "arm"), *named):
         if column not in columns:
             guess = did_you_mean(column, columns)
             hint = "; name it with --arm-column, or arm=" if what == "arm" and not guess else guess
             raise InputError(f"{what}: there is no column {column!r}; there are {', '.join(map(str, columns))}{hint}")
     names = [_arm_name(row.get(arm), number) for number, row in enumerate(rows, start=1)]
-    problem = Problem(list(dict.fromkeys(names)) if arms is None else arms, metrics, sd)
+    known = list(dict.fromkeys(names)) if arms is None else arms
+    problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline)
     place = {name: index for index, name in enumerate(problem.arms)}
     for number, name in enumerate(names, start=1):
         if name not in place:

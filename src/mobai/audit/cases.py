@@ -17,6 +17,7 @@ from mobai.problem import (
     Family,
     FloatArray,
     Gaussian,
+    Guardrail,
     Instance,
     Objective,
     SharedVariance,
@@ -121,7 +122,7 @@ def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np
 
 def all_cases(scale: float = 1.0) -> list[Case]:
     """Return every line of the audit; ``scale`` multiplies the numbers of trials."""
-    cases = [*_families(), *_thresholds(), *_doors(), *_controls()]
+    cases = [*_families(), *_thresholds(), *_doors(), *_limits(), *_controls()]
     return [case._replace(trials=max(round(case.trials * scale), 20)) for case in cases]
 
 
@@ -169,6 +170,52 @@ def _doors() -> Iterator[Case]:
         ("sorted, looked at row by row", doors.sorted_rows, False),
     ):
         yield Case(name, "shared variance", shared, TopTwo(), mixture, TEN_PERCENT, 300, 400, valid, door=door)
+
+
+def _limits() -> Iterator[Case]:
+    """Try guardrails where claims are likeliest to be false, and differences to a baseline; each with a control."""
+    for kind in (KINDS[0], KINDS[2], KINDS[3], KINDS[7], KINDS[8]):
+        yield _looked_at("on the limit", kind, on_the_limit(kind), doors.limits)
+        yield _looked_at("differences to a baseline", kind, against_a_baseline(kind), doors.differences)
+    for kind in (KINDS[0], KINDS[3]):
+        yield _looked_at("on a margin", kind, on_the_margin(kind), doors.limits)
+    gaussian = KINDS[0]
+    yield _looked_at("tested at every look", gaussian, on_the_limit(gaussian), doors.limits_peeked, valid=False)
+    tied = against_a_baseline(gaussian)
+    yield _looked_at("intervals for one look", gaussian, tied, doors.differences_peeked, valid=False)
+
+
+def _looked_at(name: str, kind: Kind, instance: Instance, door: Door, *, valid: bool = True) -> Case:
+    return Case(name, kind.name, instance, Uniform(), GLR("mixture"), TEN_PERCENT, 300, 400, valid, door=door)
+
+
+def on_the_limit(kind: Kind) -> Instance:
+    """Return two arms, one a little beyond the tolerance of a limit, the other a little within the limit."""
+    step, tiny = 0.2 * kind.noise, _NOTHING * kind.noise
+    limit = kind.centre
+    means = [[limit, limit - step - tiny], [limit, limit + tiny]]
+    objective = Objective("value", "max", kind.family)
+    guardrail = Guardrail("guarded", kind.family, at_least=limit, eps=step)
+    return Instance(means, _noise(kind, (2, 2)), objectives=[objective], guardrails=[guardrail])
+
+
+def on_the_margin(kind: Kind) -> Instance:
+    """Return three arms: a baseline, one a little beyond the tolerance of a margin, one a little within the margin."""
+    step, tiny = 0.2 * kind.noise, _NOTHING * kind.noise
+    means = [
+        [kind.centre, kind.centre],
+        [kind.centre, kind.centre - 2 * step - tiny],
+        [kind.centre, kind.centre - step + tiny],
+    ]
+    objective = Objective("value", "max", kind.family)
+    guardrail = Guardrail("guarded", kind.family, within=step, of="arm 0", eps=step)
+    return Instance(means, _noise(kind, (3, 2)), objectives=[objective], guardrails=[guardrail])
+
+
+def against_a_baseline(kind: Kind) -> Instance:
+    """Return three arms that are tied, one of which is a baseline."""
+    objective = Objective("value", "max", kind.family)
+    return Instance([[kind.centre]] * 3, _noise(kind, (3, 1)), objectives=[objective], baseline="arm 0")
 
 
 def _controls() -> Iterator[Case]:

@@ -15,6 +15,8 @@ from mobai.engine import Engine
 from mobai.engine.engine import Told
 from mobai.lab.environment import Environment
 from mobai.lab.trajectory import TrialSpec, coins
+from mobai.problem import FloatArray
+from mobai.problem.guardrail import NOBODY
 from mobai.seeds import stream
 
 _BATCH = 200
@@ -90,8 +92,94 @@ def refused_values(spec: TrialSpec) -> Answers:
     return _answers(engine)
 
 
-def _engine(spec: TrialSpec) -> Engine:
-    return Engine(spec.instance.problem, spec.rule, spec.stoppings[0], log_inv_delta=spec.log_inv_deltas[0])
+def limits(spec: TrialSpec) -> Answers:
+    """Look at guardrails after every pull; a false claim about one counts as a wrong answer."""
+    return _claims(spec, Engine.limits)
+
+
+def limits_peeked(spec: TrialSpec) -> Answers:
+    """Claim what a test made for one look says, after every pull. A control."""
+    return _claims(spec, _tested_once)
+
+
+def differences(spec: TrialSpec) -> Answers:
+    """Look at the differences to the baseline after every tenth pull; a true one that is left out counts as wrong."""
+    return _compared(spec, _difference_ends)
+
+
+def differences_peeked(spec: TrialSpec) -> Answers:
+    """Do the same with intervals made for one look. A control."""
+    return _compared(spec, _ends_for_one_look)
+
+
+Statuses = tuple[tuple[int, ...], ...]
+Ends = tuple[FloatArray, FloatArray]
+
+
+def _claims(spec: TrialSpec, claims: Callable[[Engine], Statuses]) -> Answers:
+    engine, environment = _engine(spec, bars=False), Environment(spec.instance, spec.seed, spec.trial)
+    keeps, tolerated = spec.instance.keeping_limits(), spec.instance.keeping_limits(tolerated=True)
+    rng = coins(spec.seed, spec.trial)
+    for _ in range(spec.max_pulls):
+        arm = engine.choose(rng)
+        engine.ask(arm)
+        engine.tell(arm, environment.pull(arm))
+        for c, statuses in enumerate(claims(engine)):
+            for i, status in enumerate(statuses):
+                if (status == 1 and not tolerated[i, c]) or (status == 2 and keeps[i, c]):
+                    return [NOBODY] * spec.instance.shape[1], engine.told
+    return _answers(engine)
+
+
+def _tested_once(engine: Engine) -> Statuses:
+    problem, observations = engine.problem, engine.observations
+    found = []
+    for guardrail in problem.guardrails:
+        m = problem.metric_names.index(guardrail.metric)
+        arrays, means = observations.arrays, observations.means[:, m] * problem.signs[m]
+        error = np.sqrt(arrays.scatter[m] / np.maximum(arrays.counts[m] - 1, 1) / np.maximum(arrays.counts[m], 1))
+        room = guardrail.sign * (means - float(guardrail.limit or 0.0))
+        enough = (arrays.counts[m] >= 20) & (error > 0)
+        kept, broken = room + guardrail.eps > 2 * error, -room > 2 * error
+        found.append(tuple(np.where(enough & kept, 1, np.where(enough & broken, 2, 0)).tolist()))
+    return tuple(found)
+
+
+def _compared(spec: TrialSpec, ends: Callable[[Engine], Ends]) -> Answers:
+    engine, environment = _engine(spec), Environment(spec.instance, spec.seed, spec.trial)
+    rng, means = coins(spec.seed, spec.trial), spec.instance.means
+    base = spec.instance.arms.index(str(spec.instance.problem.baseline))
+    for pull in range(spec.max_pulls):
+        arm = engine.choose(rng)
+        engine.ask(arm)
+        engine.tell(arm, environment.pull(arm))
+        if pull % 10 == 9 and engine.observations.complete:
+            lower, upper = ends(engine)
+            truth = means - means[base]
+            others = np.arange(len(means)) != base
+            if ((lower > truth) | (upper < truth))[others].any():
+                return [NOBODY] * spec.instance.shape[1], engine.told
+    return [-1] * spec.instance.shape[1], engine.told
+
+
+def _difference_ends(engine: Engine) -> Ends:
+    found = engine.differences()
+    assert found is not None
+    return found.lower, found.upper
+
+
+def _ends_for_one_look(engine: Engine) -> Ends:
+    arrays, means = engine.observations.arrays, engine.observations.means
+    variance = (arrays.scatter / np.maximum(arrays.counts - 1, 1) / arrays.counts).T
+    base = engine.problem.arms.index(str(engine.problem.baseline))
+    gap, error = means - means[base], 2 * np.sqrt(variance + variance[base])
+    unknown = (arrays.counts.T < 20) | (arrays.counts.T[base] < 20)
+    return np.where(unknown, -np.inf, gap - error), np.where(unknown, np.inf, gap + error)
+
+
+def _engine(spec: TrialSpec, *, bars: bool = True) -> Engine:
+    x = spec.log_inv_deltas[0]
+    return Engine(spec.instance.problem, spec.rule, spec.stoppings[0], log_inv_delta=x, bars_broken=bars)
 
 
 def _batches(spec: TrialSpec) -> Callable[[Engine], list[tuple[int, list[float]]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,12 +19,20 @@ from mobai.theory.confidence import resolve_log_inv_delta
 @click.command("analyse")
 @click.argument("file", metavar="FILE")
 @options.objectives_option()
+@options.guardrails_option()
+@options.baseline_option()
 @click.option("--arm-column", default="arm", show_default=True, help="The column that names the arm.")
 @options.delta_option()
 @click.option("--plot", metavar="FILE", help="Draw the means with their intervals: .png, .svg or .pdf.")
 @options.json_option()
 def command(
-    file: str, objectives: tuple[str, ...], arm_column: str, delta: float, plot: str | None, as_json: bool
+    file: str,
+    objectives: tuple[str, ...],
+    arm_column: str,
+    delta: float,
+    plot: str | None,
+    as_json: bool,
+    **limits: Any,
 ) -> None:
     """Say which arms a log proves to be best: CSV with a header, JSON lines, Parquet, or - for standard input.
 
@@ -32,7 +41,7 @@ def command(
     log_inv_delta = resolve_log_inv_delta(delta)
     if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError(f"plot: {plot}: the name must end in .png, .svg or .pdf")
-    log = read_log(file, objectives, arm=arm_column)
+    log = read_log(file, objectives, arm=arm_column, **limits)
     if len(log.arms) <= loading.MOST_REPORTS:
         interpret()
     # Only now: importing it imports the kernels, one way or the other.

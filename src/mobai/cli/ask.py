@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from mobai.cli import formats, options, screen
@@ -18,12 +20,15 @@ from mobai.cli.loading import load_experiment
     metavar="stop|winner=OBJECTIVE|go-on",
     help="What to do once everything is decided: nothing (exit code 3), hand out the winner, or go on sampling.",
 )
+@click.option("--unit", metavar="NAME", help="Who it is for: the same unit has the same assignment for ever.")
+@click.option("--key", metavar="NAME", help="A name for this call: called again with it, the answer is the same.")
+@options.by_option()
 @options.storage_option()
 @formats.format_option()
-def command(name: str, n: int, if_decided: str, storage: str, form: str) -> None:
+def command(name: str, storage: str, form: str, **how: Any) -> None:
     """Hand out the next assignments of the experiment NAME."""
     experiment = load_experiment(storage, name)
-    assignments = experiment.ask(n, if_decided=if_decided)
+    assignments = experiment.ask(how.pop("n"), **how)
     if experiment.verdict().stopped:
         screen.err.print(f"mobai: everything is decided; mobai status {name} says what", soft_wrap=True)
     if assignments or form != "table":

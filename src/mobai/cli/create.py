@@ -17,6 +17,17 @@ from mobai.kernels import interpret
 @options.name_argument()
 @options.arms_option(required=False)
 @options.objectives_option()
+@options.guardrails_option()
+@options.baseline_option()
+@click.option(
+    "--on-broken",
+    type=click.Choice(["bar", "tell"]),
+    default="bar",
+    show_default=True,
+    help="An arm that breaks a limit is asked for no more, or only told of.",
+)
+@click.option("--max-samples", type=click.IntRange(min=1), help="Hand out this many, then no more.")
+@click.option("--until", metavar="TIME", help="Hand out nothing after this time, such as 2030-01-31T12:00 (UTC).")
 @options.delta_option()
 @options.rule_option()
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the rule's own choices.")
@@ -44,7 +55,8 @@ def command(
     """Begin the experiment NAME."""
     if storage == "memory:":
         raise InputError("storage: memory: is gone when this command ends; give sqlite:///FILE")
-    found = None if log is None else read_log(log, objectives, arm=arm_column, arms=arms or None)
+    limits = {key: choices[key] for key in ("guardrails", "baseline")}
+    found = None if log is None else read_log(log, objectives, arm=arm_column, arms=arms or None, **limits)
     if found is None and not arms:
         raise InputError("--arm is needed, once for each, or --from")
     if found is None or len(found.arms) <= loading.MOST_REPORTS:

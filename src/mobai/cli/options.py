@@ -75,6 +75,28 @@ def objectives_option(required: bool = True) -> Decorator:
     )
 
 
+def guardrails_option() -> Decorator:
+    """Take limits that arms must keep."""
+    return click.option(
+        "--guardrail",
+        "guardrails",
+        multiple=True,
+        metavar="TEXT",
+        help="A limit, once for each: metric, its family unless it is an objective, at-most=0.02 or at-least=0.5 or "
+        "within=5:of=ARM, and eps=0.005, the tolerance.",
+    )
+
+
+def baseline_option() -> Decorator:
+    """Take the arm that all others are compared with."""
+    return click.option("--baseline", metavar="ARM", help="Compare all arms with this one, metric by metric.")
+
+
+def by_option() -> Decorator:
+    """Take who does it."""
+    return click.option("--by", metavar="WHO", help="Who does this, for the journal.")
+
+
 def arm_argument() -> Decorator:
     """Take the name of an arm."""
     return click.argument("arm", metavar="ARM")
@@ -82,10 +104,18 @@ def arm_argument() -> Decorator:
 
 def say_objectives(problem: Problem, console: Console = screen.out) -> None:
     """Print what was understood, a line per objective."""
-    for objective in problem.objectives:
+    for objective in problem.metrics:
+        if objective not in problem.objectives:
+            console.print(f"  {objective.name}: {_rewards_of(problem, objective)}", soft_wrap=True)
+            continue
         eps = f", differences up to {objective.eps:g} do not matter" if objective.eps else ""
         goal = "less is better" if objective.direction == "min" else "more is better"
         console.print(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}", soft_wrap=True)
+    for guardrail in problem.guardrails:
+        eps = f", with a tolerance of {guardrail.eps:g}" if guardrail.eps else ""
+        console.print(f"  limit: {guardrail.metric} {guardrail.words}{eps}", soft_wrap=True)
+    if problem.baseline is not None:
+        console.print(f"  all arms are compared with {problem.baseline}", soft_wrap=True)
 
 
 def _rewards_of(problem: Problem, objective: Objective) -> str:
@@ -98,7 +128,7 @@ def _rewards_of(problem: Problem, objective: Objective) -> str:
         said = words.get(objective.family.word, objective.family.accepted)
         bins = f", in {objective.family.histogram_bins:,} bins" if ":bins=" in str(objective.family) else ""
         return f"rewards are {said}{bins} ({objective.family.word})"
-    sd = problem.sd[:, problem.objectives.index(objective)]
+    sd = problem.sd[:, problem.metrics.index(objective)]
     shown = f"{sd[0]:g}" if (sd == sd[0]).all() else "as stated"
     return f"rewards are {objective.family.word}, standard deviation {shown}"
 

@@ -21,12 +21,14 @@ _MOST_PAIRS = 10
 
 @click.command("plan")
 @options.instance_argument()
+@options.guardrails_option()
+@options.baseline_option()
 @options.delta_option()
 @options.json_option()
-def command(source: str, delta: float, as_json: bool) -> None:
+def command(source: str, delta: float, as_json: bool, **limits: Any) -> None:
     """Plan an experiment on INSTANCE: what you expect the means and noise to be, as .csv or .json."""
     log_inv_delta = resolve_log_inv_delta(delta)
-    instance = find_instance(source)
+    instance = find_instance(source, **limits)
     with screen.working("solving"):
         bound = lower_bound(instance)
     numbers = {
@@ -75,6 +77,9 @@ def _report(instance: Instance, bound: LowerBound, delta: float, numbers: dict[s
     for m, objective in enumerate(instance.objectives):
         best.add_row(f"{objective.name} ({objective.direction})", instance.arms[bound.answers[m]])
     screen.out.print(best)
+    for guardrail, keeps in zip(instance.problem.guardrails, instance.keeping_limits().T, strict=True):
+        broken = [arm for arm, kept in zip(instance.arms, keeps, strict=True) if not kept]
+        screen.say(f"{guardrail.metric} {guardrail.words}: broken by {', '.join(broken) or 'none'}")
     screen.say()
     _print_shares(instance, bound)
     screen.say()
@@ -92,6 +97,8 @@ def _report(instance: Instance, bound: LowerBound, delta: float, numbers: dict[s
     if not bound.exact:
         screen.say("The lower bound is that of Gaussian rewards with the same means and standard deviations.")
     screen.say()
+    if instance.problem.guardrails:
+        return
     pairs = screen.plain_table("bottleneck: objective", "best", "rival", ">share of the difficulty")
     for name, first, rival, share in bottlenecks(instance, bound):
         pairs.add_row(name, first, rival, f"{share:.1%}")

@@ -1,4 +1,4 @@
-"""``mobai plot``: pictures of simulation results."""
+"""``mobai plot``: pictures of simulation results, and of how an experiment went."""
 
 from __future__ import annotations
 
@@ -6,20 +6,39 @@ from pathlib import Path
 
 import click
 
-from mobai import Results
-from mobai.cli import screen
+from mobai.cli import options, screen
+from mobai.errors import InputError
 
 
 @click.command("plot")
-@click.argument("results", metavar="RESULTS", type=click.Path(dir_okay=False))
-@click.option(
-    "--out", type=click.Path(dir_okay=False), help="Picture to write: .png, .svg or .pdf.  [RESULTS with .png]"
-)
-def command(results: str, out: str | None) -> None:
-    """Draw stopping times, their distribution and the arms' shares from RESULTS, a file of ``mobai simulate --out``."""
+@click.argument("what", metavar="RESULTS|NAME")
+@click.option("--out", type=click.Path(dir_okay=False), help="Picture to write: .png, .svg or .pdf.  [as named, .png]")
+@options.storage_option()
+def command(what: str, out: str | None, storage: str) -> None:
+    """Draw RESULTS, a file of ``mobai simulate --out``, or how the live experiment NAME went."""
+    if Path(what).suffix.lower() == ".parquet" or Path(what).is_file():
+        target = _results(what, out)
+    else:
+        target = _experiment(what, out, storage)
+    screen.say(target)
+
+
+def _results(path: str, out: str | None) -> str:
+    from mobai import Results
     from mobai.lab.plots import save_plot
 
-    target = out or str(Path(results).with_suffix(".png"))
+    target = out or str(Path(path).with_suffix(".png"))
     with screen.working("drawing"):
-        save_plot(Results.load(results), target)
-    screen.say(target)
+        save_plot(Results.load(path), target)
+    return target
+
+
+def _experiment(name: str, out: str | None, storage: str) -> str:
+    from mobai.cli.loading import load_experiment
+    from mobai.live.plot import plot_series
+
+    if out is None and not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise InputError(f"out must be given: {name!r} is no name for a file")
+    target = out or f"{name}.png"
+    plot_series(load_experiment(storage, name).series(), target)
+    return target

@@ -31,6 +31,8 @@ from mobai.rules.catalogue import rule_address, sampling_rule
 @click.option("--sampler", metavar="MODULE:FUNCTION", help="Measure with this Python function of an arm.")
 @options.arms_option(required=False)
 @options.objectives_option(required=False)
+@options.guardrails_option()
+@options.baseline_option()
 @options.delta_option()
 @options.rule_option()
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the rule's choices.")
@@ -114,9 +116,10 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
         options.say_objectives(experiment.problem, screen.err)
         return experiment
     experiment = Experiment.load(journal, name)
-    asked = Problem(arms, objectives) if arms and objectives else experiment.problem
-    if (asked.arms, asked.objectives) != (experiment.problem.arms, experiment.problem.objectives):
-        raise InputError(f"name: the experiment {name!r} has other arms or objectives; choose another name")
+    limits = {key: choices[key] for key in ("guardrails", "baseline")}
+    asked = Problem(arms, objectives, **limits) if arms and objectives else experiment.problem
+    if asked != experiment.problem:
+        raise InputError(f"name: the experiment {name!r} has other arms, objectives or limits; choose another name")
     _check_same(name, "delta", choices["delta"], float(f"{math.exp(-experiment.settings.log_inv_delta):.12g}"))
     asked_rule = rule_address(sampling_rule(choices["rule"]))
     _check_same(name, "rule", asked_rule, experiment.settings.rule_address)

@@ -24,6 +24,8 @@ from mobai.theory.thresholds import THRESHOLDS
 
 @click.command("simulate")
 @options.instance_argument()
+@options.guardrails_option()
+@options.baseline_option()
 @click.option(
     "--rule",
     "rules",
@@ -69,7 +71,8 @@ def command(
     **given: Any,
 ) -> None:
     """Simulate rules on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
-    instance, policies = find_instance(source), pair_up(rules, thresholds)
+    limits = {key: given.pop(key) for key in ("guardrails", "baseline")}
+    instance, policies = find_instance(source, **limits), pair_up(rules, thresholds)
     if watch:
         _watched(instance, policies, out, as_json, **given)
         return

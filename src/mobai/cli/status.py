@@ -97,13 +97,19 @@ def picture(status: Status) -> RenderableType:
     """Return where an experiment stands: bars of evidence, what is missing, and where the means lie."""
     verdict = status.verdict
     table = screen.plain_table("objective", "best arm", "evidence", "state (forecast)", ">nats")
-    for m, row in enumerate(views.progress_table(verdict, status.forecast).rows):
+    ended = status.state in ("ended", "closed")
+    for m, row in enumerate(views.progress_table(verdict, status.forecast, ended).rows):
         decided = verdict.decisions[m] is not None
         share = 1.0 if decided else float(verdict.evidence[m] / verdict.threshold[m])
         bar = ProgressBar(1.0, min(max(share, 0.0), 1.0), width=20)
         arm = Text(row[1], style="green" if decided else "yellow")
         table.add_row(Text(row[0]), arm, bar, Text(row[2]), Text(row[3]))
+    compared: list[RenderableType] = []
+    for block in views.comparison_tables(verdict, status.pulls, status.differences):
+        compared += [Text(), screen.laid_out(block)]
     means = screen.laid_out(views.means_table(verdict, status.pulls, status.means, status.intervals, status.active))
     caption = Text(views.intervals_caption(verdict, status.intervals), style="italic")
     remarks = (Text(visible(remark), style="bold") for remark in views.status_remarks(status))
-    return Group(Text(visible(views.status_line(status)), style="bold"), table, Text(), means, caption, *remarks)
+    return Group(
+        Text(visible(views.status_line(status)), style="bold"), table, *compared, Text(), means, caption, *remarks
+    )

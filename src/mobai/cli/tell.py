@@ -11,22 +11,36 @@ from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
 from mobai.errors import InputError
 from mobai.live.assignments import Assignment
-from mobai.rows import number_in, read_rows
+from mobai.live.units import Unit
+from mobai.rows import Row, number_in, read_rows
 
-Reports = list[tuple[Assignment | int, dict[str, float | None]]]
+Reports = list[tuple[Assignment | Unit | int | None, dict[str, float | None]]]
 
 
 @click.command("tell")
 @options.name_argument()
 @click.argument("report", nargs=-1, metavar="[ID] [METRIC=VALUE...]")
 @click.option("--arm", metavar="ARM", help="Report an observation of this arm that nobody asked for, without an ID.")
-@click.option("--file", "file", metavar="FILE", help="Many reports: CSV with a column id, JSON lines, or - for stdin.")
+@click.option(
+    "--file", "file", metavar="FILE", help="Many reports: CSV with a column id or unit, JSON lines, - for stdin."
+)
+@click.option("--unit", metavar="NAME", help="Report on the assignment of this unit, without an ID.")
 @click.option("--drop", is_flag=True, help="Say that the assignment ID will never be answered.")
+@options.by_option()
 @options.storage_option()
-def command(name: str, report: tuple[str, ...], arm: str | None, file: str | None, drop: bool, storage: str) -> None:
+def command(
+    name: str,
+    report: tuple[str, ...],
+    arm: str | None,
+    file: str | None,
+    unit: str | None,
+    drop: bool,
+    by: str | None,
+    storage: str,
+) -> None:
     """Report the metrics of an assignment of the experiment NAME; the same report twice changes nothing."""
-    if (file is None) == (not report):
-        raise InputError("give either ID METRIC=VALUE..., --arm ARM METRIC=VALUE... or --file")
+    if (file is None) == (not report) or (unit is not None and (arm is not None or file is not None or drop)):
+        raise InputError("give one of ID METRIC=VALUE..., --unit or --arm with METRIC=VALUE..., and --file")
     if arm is not None and (drop or file is not None):
         raise InputError("--arm takes METRIC=VALUE... and neither --drop nor --file")
     if drop:
@@ -35,8 +49,10 @@ def command(name: str, report: tuple[str, ...], arm: str | None, file: str | Non
         experiment = load_experiment(storage, name)
         number = experiment.record(arm, _metrics(report)).id
         screen.say(f"recorded {arm} as assignment {number}; {views.verdict_line(experiment.verdict())}")
+    elif unit is not None:
+        _tell(storage, name, [(Unit(unit), _metrics(report))], by)
     else:
-        _tell(storage, name, _from_file(file) if file else [(_identifier(report[0]), _metrics(report[1:]))])
+        _tell(storage, name, _from_file(file) if file else [(_identifier(report[0]), _metrics(report[1:]))], by)
 
 
 def drop_assignment(storage: str, name: str, words: tuple[str, ...]) -> None:
@@ -47,9 +63,9 @@ def drop_assignment(storage: str, name: str, words: tuple[str, ...]) -> None:
     screen.say(f"dropped {words[0]}")
 
 
-def _tell(storage: str, name: str, reports: Reports) -> None:
+def _tell(storage: str, name: str, reports: Reports, by: str | None) -> None:
     experiment = load_experiment(storage, name, reports=len(reports))
-    experiment.tell_all(reports)
+    experiment.tell_all(reports, by=by)
     screen.say(f"told {len(reports):,}; {views.verdict_line(experiment.verdict())}")
 
 
@@ -75,13 +91,22 @@ def _metrics(words: tuple[str, ...]) -> dict[str, float | None]:
 
 
 def _from_file(file: str) -> Reports:
-    """Read reports from a file; cells left empty are missing, and a column ``arm`` must agree with the assignments."""
+    """Read reports from a file, each with an id or a unit; a column ``arm`` must agree with the assignments.
+
+    Cells left empty are missing.
+    """
     reports: Reports = []
     for place, row in enumerate(read_rows(file), start=1):
-        if row.get("id") in (None, ""):
-            raise InputError(f"{file}: report {place} has no id")
-        number, arm = _identifier(row["id"]), row.get("arm")
+        unit, named = row.get("unit"), row.get("id") not in (None, "")
+        if named == (unit not in (None, "")):
+            raise InputError(f"{file}: report {place} must have an id or a unit")
         # An empty cell may still come; null will not.
-        metrics = {key: number_in(row, key) for key, value in row.items() if key not in ("id", "arm") and value != ""}
-        reports.append((number if arm in (None, "") else Assignment(number, str(arm)), metrics))
+        about = ("id", "arm", "unit")
+        metrics = {key: number_in(row, key) for key, value in row.items() if key not in about and value != ""}
+        reports.append((_assignment(row) if named else Unit(str(unit)), metrics))
     return reports
+
+
+def _assignment(row: Row) -> Assignment | int:
+    number, arm = _identifier(row["id"]), row.get("arm")
+    return number if arm in (None, "") else Assignment(number, str(arm))

@@ -25,6 +25,7 @@ from mobai.engine.family_check import FamilyCheck
 from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
+from mobai.kernels.evidence import Scoring
 from mobai.kernels.observations import BROKEN
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
@@ -121,18 +122,23 @@ class Engine:
 
     def choose(self, rng: np.random.Generator) -> int:
         """Return the arm that the sampling rule would ask for next; only its memory changes."""
+        arm, self._memory = self.choice(rng)
+        return arm
+
+    def choice(self, rng: np.random.Generator) -> tuple[int, Any]:
+        """Return the arm that the sampling rule would ask for next, and what it would remember then."""
         free = np.flatnonzero(self.active & ~self._barred).tolist() if self._barred.any() else None
         if free is not None and len(free) < 2:
             if not free:
                 raise InputError("arm: every arm breaks a limit, and there is none to ask for")
-            return int(free[0])
+            return int(free[0]), self._memory
         chosen = self.rule.choose(self.sampling.problem, self._memory, self.sampling.observations, rng)
         if not isinstance(chosen, tuple) or len(chosen) != 2:
             raise InputError(f"rule: choose of {self.rule.name} must return an arm and the new memory, not {chosen!r}")
-        (row, self._memory), arms = chosen, self.sampling.arms
+        (row, memory), arms = chosen, self.sampling.arms
         if not isinstance(row, int | np.integer) or not 0 <= row < len(arms):
             raise InputError(f"rule: {self.rule.name} chose {row!r}, which is none of its {len(arms)} arms")
-        return arms[row]
+        return arms[row], memory
 
     def forget_choices(self) -> None:
         """Reset the rule's memory to that of ``init``, because the choices in the journal were not its own."""
@@ -264,9 +270,19 @@ class Engine:
             pulls=self.told,
             proven=self.stopping.certified,
             doubts=self._check.doubts(self.problem, self.observations),
-            limits=self._limits(x),
+            limits=self.limits(x),
             reaches=partial(self.stopping.reached, self._at_start),
         )
+
+    def level(self, log_inv_delta: float) -> float:
+        """Return the evidence that delta demands of every objective."""
+        return self.stopping.level(self._at_start, log_inv_delta)
+
+    def scoring(self) -> Scoring | None:
+        """Return how pairs are scored at this moment; None for stopping rules that do not score them."""
+        made = getattr(self._evidence.monitor, "scoring", None)
+        found: Scoring | None = None if made is None else made(self.told)
+        return found
 
     def evidence(self) -> FloatArray:
         """Return the evidence of every objective at this moment, in nats."""
@@ -306,11 +322,11 @@ class Engine:
         level, surcharges = self.stopping.level(self._at_start, x), self._evidence.changing.surcharges
         return difference_intervals(self.problem, self.observations, level, surcharges, fitted)
 
-    def _limits(self, x: float) -> tuple[tuple[int, ...], ...]:
-        """Return what can be said of each limit, arm by arm, at log(1/delta)."""
+    def limits(self, log_inv_delta: float | None = None) -> tuple[tuple[int, ...], ...]:
+        """Return what can be said of each limit, arm by arm: 0 nothing, 1 it is kept, 2 it is broken."""
         if not self.problem.guardrails:
             return ()
-        statuses = self._evidence.limit_statuses(self.stopping.level(self._at_start, x))
+        statuses = self._evidence.limit_statuses(self.level(self._log_inv_delta_asked(log_inv_delta)))
         return tuple(map(tuple, statuses.tolist()))
 
     @property
@@ -325,14 +341,12 @@ class Engine:
         """
         x = self._log_inv_delta_asked(log_inv_delta)
         undecided = np.array([decision is None for decision in self._evidence.monitor.decisions(x)])
-        scoring = getattr(self._evidence.monitor, "scoring", None)
+        scoring, level = self.scoring(), self.level(x)
         if scoring is None:
             return None
-        level = self.stopping.level(self._at_start, x)
         if self.problem.guardrails:
-            free = self.active & ~self._barred
-            return remaining_with_limits(self.observations, undecided, free, level, scoring(self.told))
-        return remaining_samples(self.observations, undecided, level, scoring(self.told))
+            return remaining_with_limits(self.observations, undecided, self.active & ~self._barred, level, scoring)
+        return remaining_samples(self.observations, undecided, level, scoring)
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""

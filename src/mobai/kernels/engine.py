@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mobai.kernels.compiled import entry, inner_kernel, kernel
-from mobai.kernels.costs import renew_arm
+from mobai.kernels.costs import renew_arm, renew_row
 from mobai.kernels.dense import Integers, Matrix, Truths, Vector
 from mobai.kernels.evidence import (
     MIXTURE,
@@ -15,10 +15,12 @@ from mobai.kernels.evidence import (
     against_retired,
     exact_evidence,
     nobody_keeps_limits,
+    price_of,
+    score_of,
     weakest_pair,
 )
 from mobai.kernels.limits import find_eligible, note_limits
-from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, end_moment
+from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, breaks_limits, end_moment
 from mobai.kernels.shared import noise_bound
 
 
@@ -157,3 +159,19 @@ def evidence_with(scoring: Scoring, obs: ObservationArrays, m: int, noise: float
         least = min(least, against_retired(scoring, obs, m, noise))
         least = max(least, exact_evidence(scoring, scoring.prices.all_pairs, obs, m, noise))
     return least
+
+
+@entry
+def pair_evidences(
+    scoring: Scoring, obs: ObservationArrays, m: int, level: float, evidence: Vector, broken: Vector
+) -> None:
+    """Fill in, for every arm, the evidence of its pair with the leader, and that it breaks a limit."""
+    noise = noise_bound(obs, m, level) if obs.objectives.model[m] == SHARED else 1.0
+    if obs.stale[m]:
+        renew_row(obs, m)
+    for i in range(len(evidence)):
+        price = price_of(scoring.prices.surcharges, obs.leaders[m], i, 0.0)
+        broken[i] = breaks_limits(obs, i) - scoring.prices.surcharges[i]
+        evidence[i] = math.inf
+        if i != obs.leaders[m]:
+            evidence[i] = score_of(scoring, obs, m, i, noise, price > 0.0, -math.inf, math.inf) - price

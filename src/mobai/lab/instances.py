@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.problem import Instance
+from mobai.problem import Guardrail, Instance
 from mobai.rules.catalogue import parse_spec
 from mobai.seeds import stream
 
@@ -72,8 +73,20 @@ def ads() -> Instance:
 BUILT_IN = {"ads": ads, "remark2": remark2, "snw": snw, "synthetic": synthetic}
 
 
-def find_instance(text: str) -> Instance:
-    """Load an instance file, or build one of the built-in instances by name (``synthetic:seed=3``)."""
+def find_instance(text: str, guardrails: Sequence[str] = (), baseline: str | None = None) -> Instance:
+    """Load an instance file, or build one of the built-in instances by name (``synthetic:seed=3``).
+
+    Limits of its objectives, and a baseline, may be added to it.
+    """
+    found = _find(text)
+    if not guardrails and baseline is None:
+        return found
+    limits: list[Guardrail | str] = [*found.problem.guardrails, *guardrails]
+    base = found.problem.baseline if baseline is None else baseline
+    return Instance(found.means, found.sd, found.arms, found.objectives, guardrails=limits, baseline=base)
+
+
+def _find(text: str) -> Instance:
     name, _, _ = text.partition(":")
     if name not in BUILT_IN:
         if not Path(text).suffix:

@@ -16,6 +16,7 @@ from typing import Any, Unpack
 import numpy.typing as npt
 
 from mobai.engine import Verdict
+from mobai.engine.explain import Explanation
 from mobai.engine.warm_up import check_rule, warm_up
 from mobai.errors import ConflictError, InputError, StorageError, refuse_unknown
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
@@ -327,6 +328,11 @@ class Experiment:
         """Return where the experiment stands: verdict, evidence, counts, means and intervals."""
         with self._ledger.look() as state:
             return describe(self.name, state)
+
+    def explain(self) -> Explanation:
+        """Return why it is not decided yet, pair by pair, and what the rule would ask for next and why."""
+        with self._ledger.look() as state:
+            return state.explain()
 
     def series(self) -> Series:
         """Return how it went: some hundred points of evidence, counts, means and intervals, over pulls and time."""

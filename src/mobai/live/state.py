@@ -14,6 +14,7 @@ import numpy as np
 
 from mobai.engine import Verdict
 from mobai.engine.engine import Engine, Told
+from mobai.engine.explain import Explanation, explain
 from mobai.errors import ConflictError, InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.health import Concern, Health
@@ -115,6 +116,10 @@ class State:
     def concerns(self) -> list[Concern]:
         """Return what looks wrong."""
         return self.health.concerns(self.problem, self.assignments, self.engine.observations)
+
+    def explain(self) -> Explanation:
+        """Return why it is not decided yet, and what would be asked for next."""
+        return explain(self.engine, self.settings.log_inv_delta, self._coins.at(self.assignments.count + 1))
 
     def check_open(self) -> None:
         """Refuse to change an experiment that is closed."""

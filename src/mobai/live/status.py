@@ -12,9 +12,11 @@ import numpy as np
 from mobai import views
 from mobai.engine import Verdict
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, STATUS_NAMES
+from mobai.live.health import Concern
 from mobai.live.settings import EVIDENCE
 from mobai.live.state import State
 from mobai.problem import FloatArray, IntArray
+from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
 
@@ -39,8 +41,16 @@ class Status:
         Assignments by how they stand: of which nothing was told yet, of which metrics are missing that may still come.
     events, head
         How long the journal is, and the hash of its last event: written down, it proves later that nothing changed.
-    created_at, closed_at
-        Unix times; None while it is open.
+    created_at, closed_at, paused_at
+        Unix times; None while it is open, and while it is not paused.
+    barred
+        Which arms are asked for no more because they break a limit.
+    differences
+        By how much the arms differ from the baseline; None without one.
+    concerns
+        What looks wrong, with a rate of false alarms of one in a thousand per kind; not part of delta.
+    ending
+        Why nothing is handed out any more or at the moment (paused, time, ``max_samples``); None if something is.
     past
         Decisions that arms added or retired later have opened again.
     forecast
@@ -66,14 +76,23 @@ class Status:
     head: str
     created_at: float
     closed_at: float | None
+    paused_at: float | None
+    barred: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    differences: Differences | None
+    concerns: tuple[Concern, ...]
+    ending: str | None
     past: tuple[tuple[str, str, int], ...]
     forecast: Remaining | None
     weighed_otherwise: bool = False
 
     @property
     def state(self) -> str:
-        """``running``, ``decided`` or ``closed``."""
-        return "closed" if self.closed_at else "decided" if self.verdict.stopped else "running"
+        """``running``, ``decided``, ``paused``, ``ended`` (time or samples are used up) or ``closed``."""
+        if self.closed_at:
+            return "closed"
+        if self.verdict.stopped:
+            return "decided"
+        return "paused" if self.paused_at else "ended" if self.ending else "running"
 
     def __str__(self) -> str:
         """Say it in a few lines."""
@@ -111,6 +130,11 @@ def describe(name: str, state: State) -> Status:
         head=state.head,
         created_at=state.created_at,
         closed_at=state.closed_at,
+        paused_at=state.paused_at,
+        barred=engine.barred,
+        differences=engine.differences(),
+        concerns=tuple(state.concerns()),
+        ending=state.ending(time.time()),
         past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in engine.past),
         forecast=engine.forecast(),
         weighed_otherwise=state.settings.evidence != EVIDENCE,

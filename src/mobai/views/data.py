@@ -11,8 +11,10 @@ from mobai.views.words import status_remarks
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
+    from mobai.engine.explain import Explanation
     from mobai.live.status import Status
     from mobai.problem import FloatArray, IntArray, Problem
+    from mobai.theory.differences import Differences
     from mobai.theory.intervals import Intervals
 
 
@@ -57,8 +59,55 @@ def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any
     return [
         {"arm": arm, "objective": name, **{key: finite(float(table[i, m])) for key, table in ends}}
         for i, arm in enumerate(problem.arms)
-        for m, name in enumerate(problem.objective_names)
+        for m, name in enumerate(problem.metric_names)
     ]
+
+
+def limits_json(verdict: Verdict) -> list[dict[str, Any]]:
+    """Return what can be said of every limit and arm, as plain data."""
+    return [
+        {
+            "guardrail": str(guardrail),
+            "metric": guardrail.metric,
+            "arm": arm,
+            "status": None if arm == guardrail.of else verdict.limit_status(c, i),
+        }
+        for c, guardrail in enumerate(verdict.problem.guardrails)
+        for i, arm in enumerate(verdict.problem.arms)
+    ]
+
+
+def differences_json(problem: Problem, differences: Differences | None) -> list[dict[str, Any]] | None:
+    """Return the differences to the baseline, as plain data; None without one."""
+    if differences is None:
+        return None
+    return [
+        {
+            "arm": arm,
+            "metric": name,
+            "lower": finite(float(differences.lower[i, m])),
+            "upper": finite(float(differences.upper[i, m])),
+            "verdict": differences.words(i, m),
+        }
+        for i, arm in enumerate(problem.arms)
+        for m, name in enumerate(problem.metric_names)
+        if i != differences.baseline
+    ]
+
+
+def explanation_json(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as plain data."""
+
+    def plain(row: Any) -> dict[str, Any]:
+        return {key: finite(value) if isinstance(value, float) else value for key, value in row._asdict().items()}
+
+    return {
+        "next_arm": explanation.next_arm,
+        "reason": explanation.reason,
+        "sentences": list(explanation.sentences),
+        "pairs": [plain(pair) for pair in explanation.pairs],
+        "limits": [plain(limit) for limit in explanation.limits],
+    }
 
 
 def means_json(problem: Problem, counts: IntArray, means: FloatArray, intervals: Intervals) -> list[dict[str, Any]]:
@@ -83,6 +132,7 @@ def status_json(status: Status) -> dict[str, Any]:
         {
             "arm": arm,
             "active": bool(status.active[i]),
+            "barred": bool(status.barred[i]),
             "asked": int(status.asked[i]),
             "answered": int(status.answered[i]),
             "forecast": None if more is None else finite(float(more.per_arm[i])),
@@ -106,7 +156,13 @@ def status_json(status: Status) -> dict[str, Any]:
         "head": status.head,
         "created_at": time_text(status.created_at),
         "closed_at": time_text(status.closed_at),
+        "paused_at": time_text(status.paused_at),
+        "ending": status.ending,
+        "concerns": [concern._asdict() for concern in status.concerns],
         "objectives": objectives,
+        "guardrails": limits_json(verdict),
+        "baseline": verdict.problem.baseline,
+        "differences": differences_json(verdict.problem, status.differences),
         "arms": arms,
         "means": means_json(verdict.problem, status.pulls, status.means, status.intervals),
     }
@@ -122,7 +178,10 @@ def status_rows(status: Status) -> list[dict[str, Any]]:
     return [
         {
             **about,
-            **{f"leader_{key}" if key == "arm" else key: value for key, value in objectives[row["objective"]].items()},
+            **{
+                f"leader_{key}" if key == "arm" else key: value
+                for key, value in objectives.get(row["objective"], {}).items()
+            },
             "active": arms[row["arm"]]["active"],
             "asked": arms[row["arm"]]["asked"],
             **row,
@@ -144,7 +203,14 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
             "per_arm": {arm: finite(float(n)) for arm, n in zip(problem.arms, more.per_arm, strict=True)},
         }
     verdict = verdict_json(analysis.verdict)
-    return {**verdict, "means": means, "forecast": forecast, "assumption": analysis.assumption}
+    return {
+        **verdict,
+        "guardrails": limits_json(analysis.verdict),
+        "differences": differences_json(problem, analysis.differences),
+        "means": means,
+        "forecast": forecast,
+        "assumption": analysis.assumption,
+    }
 
 
 def finite(value: float) -> float | None:

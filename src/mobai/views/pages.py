@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mobai.document import Block, Paragraph, Table, to_fragment
-from mobai.views.tables import means_table, missing_table, progress_table, verdict_table
+from mobai.views.tables import (
+    differences_table,
+    limits_table,
+    means_table,
+    missing_table,
+    progress_table,
+    verdict_table,
+)
 from mobai.views.words import intervals_caption, samples_text, status_line, status_remarks, verdict_line
 
 if TYPE_CHECKING:
@@ -13,6 +20,8 @@ if TYPE_CHECKING:
     from mobai.engine import Verdict
     from mobai.lab.summary import Summary
     from mobai.live.status import Status
+    from mobai.problem import IntArray
+    from mobai.theory.differences import Differences
     from mobai.theory.lower_bound import LowerBound
 
 _MOST_ARMS = 12  # in a table of arms
@@ -50,11 +59,18 @@ def status_blocks(status: Status) -> list[Block]:
     verdict = status.verdict
     return [
         Paragraph(status_line(status)),
-        progress_table(verdict, status.forecast),
+        progress_table(verdict, status.forecast, status.state in ("ended", "closed")),
+        *comparison_tables(verdict, status.pulls, status.differences),
         means_table(verdict, status.pulls, status.means, status.intervals, status.active),
         Paragraph(intervals_caption(verdict, status.intervals)),
         *(Paragraph(remark) for remark in status_remarks(status)),
     ]
+
+
+def comparison_tables(verdict: Verdict, counts: IntArray, differences: Differences | None) -> list[Table]:
+    """Return what can be said of limits, and of the differences to a baseline, where there are any."""
+    found = [limits_table(verdict, counts)] if verdict.problem.guardrails else []
+    return [*found, *([] if differences is None else [differences_table(verdict, counts, differences)])]
 
 
 def analysis_blocks(analysis: Analysis) -> list[Block]:
@@ -64,6 +80,7 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
     return [
         Paragraph(f"{verdict_line(verdict).replace(' pull', ' row', 1)}{forecast}"),
         progress_table(verdict, more),
+        *comparison_tables(verdict, analysis.counts, analysis.differences),
         means_table(verdict, analysis.counts, analysis.means, analysis.intervals),
         missing_table(analysis),
         Paragraph(intervals_caption(verdict, analysis.intervals)),

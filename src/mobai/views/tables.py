@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mobai.document import Table
-from mobai.views.words import answer_text, missing_text, number_text
+from mobai.views.words import answer_text, difference_text, missing_text, number_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
+    from mobai.engine.explain import Explanation
     from mobai.problem import FloatArray, IntArray, Problem
+    from mobai.theory.differences import Differences
     from mobai.theory.forecast import Remaining
     from mobai.theory.intervals import Intervals
 
 _MOST_ARMS = 12  # in a table of arms
+_MOST_PAIRS = 30
 
 
 def verdict_table(verdict: Verdict) -> Table:
@@ -38,7 +41,7 @@ def verdict_table(verdict: Verdict) -> Table:
     return Table(["objective", "best arm", "decided at pull", "evidence", "needed"], rows, left=2)
 
 
-def progress_table(verdict: Verdict, forecast: Remaining | None) -> Table:
+def progress_table(verdict: Verdict, forecast: Remaining | None, ended: bool = False) -> Table:
     """Return a row per objective: the answer, what is missing in plain words, and the evidence in nats."""
     rows = []
     for m, objective in enumerate(verdict.problem.objectives):
@@ -46,7 +49,7 @@ def progress_table(verdict: Verdict, forecast: Remaining | None) -> Table:
             [
                 f"{objective.name} (min)" if objective.direction == "min" else objective.name,
                 answer_text(verdict, m),
-                missing_text(verdict, forecast, m),
+                missing_text(verdict, forecast, m, ended),
                 f"{max(verdict.evidence[m], 0.0):.2f} of {verdict.threshold[m]:.2f}",
             ]
         )
@@ -76,7 +79,7 @@ def intervals_table(verdict: Verdict, counts: IntArray, intervals: Intervals) ->
         ]
         for i in arms_to_show(verdict, counts)
     ]
-    header = ["arm", *problem.objective_names]
+    header = ["arm", *problem.metric_names]
     return Table(header, [*rows, *_others(problem, len(header))])
 
 
@@ -91,7 +94,7 @@ def means_table(
     rows, problem = [], verdict.problem
     for i in arms_to_show(verdict, counts):
         cells = [problem.arms[i] if active is None or active[i] else f"{problem.arms[i]} (retired)"]
-        for m in range(problem.shape[1]):
+        for m in range(len(problem.metrics)):
             low, high = intervals.lower[i, m], intervals.upper[i, m]
             shown = [number_text(float(value), float(high - low)) for value in (means[i, m], low, high)]
             lies = f"{shown[1]} to {shown[2]}" if math.isfinite(high - low) else "unknown"
@@ -100,17 +103,58 @@ def means_table(
         rows.append(
             [*cells, " to ".join(f"{n:,}" for n in (numbers if len(numbers) < 3 else numbers[:: len(numbers) - 1]))]
         )
-    header = ["arm", *(f"{name}: mean (interval)" for name in problem.objective_names), "rewards"]
+    header = ["arm", *(f"{name}: mean (interval)" for name in problem.metric_names), "rewards"]
     return Table(header, [*rows, *_others(problem, len(header))])
+
+
+def limits_table(verdict: Verdict, counts: IntArray) -> Table:
+    """Return a row per arm: what can be said of each limit."""
+    problem = verdict.problem
+    rows = [
+        [problem.arms[i], *(verdict.limit_status(c, i) for c in range(len(problem.guardrails)))]
+        for i in arms_to_show(verdict, counts)
+    ]
+    header = ["arm", *(f"{guardrail.metric} {guardrail.words}" for guardrail in problem.guardrails)]
+    return Table(header, [*rows, *_others(problem, len(header))], left=len(header))
+
+
+def differences_table(verdict: Verdict, counts: IntArray, differences: Differences) -> Table:
+    """Return a row per arm: by how much it differs from the baseline in each metric."""
+    problem = verdict.problem
+    rows = [
+        [problem.arms[i], *(difference_text(differences, i, m) for m in range(len(problem.metrics)))]
+        for i in arms_to_show(verdict, counts)
+        if i != differences.baseline
+    ]
+    header = [f"against {problem.baseline}", *problem.metric_names]
+    return Table(header, [*rows, *_others(problem, len(header))])
+
+
+def pairs_table(explanation: Explanation) -> Table:
+    """Return a row per rival: how far it is behind its leader, and what speaks for that."""
+    rows = [
+        [
+            pair.objective,
+            pair.leader,
+            pair.rival,
+            "-" if math.isnan(pair.gap) else f"{pair.gap:.4g}",
+            f"{max(pair.evidence, pair.broken):.2f}",
+            f"{pair.threshold:.2f}",
+        ]
+        for pair in explanation.pairs[:_MOST_PAIRS]
+    ]
+    if len(explanation.pairs) > _MOST_PAIRS:
+        rows.append([f"... and {len(explanation.pairs) - _MOST_PAIRS:,} more", *[""] * 5])
+    return Table(["objective", "leader", "rival", "ahead by", "evidence", "needed"], rows, left=3)
 
 
 def missing_table(analysis: Analysis) -> Table:
     """Return a row per arm: its rewards and what is missing, per objective, and where more samples should go."""
     problem, more = analysis.verdict.problem, analysis.forecast
     header = ["arm"]
-    shown = [m for m in range(problem.shape[1]) if analysis.missing[:, m].any()]
+    shown = [m for m in range(len(problem.metrics)) if analysis.missing[:, m].any()]
     for m in shown:
-        header += [f"{problem.objective_names[m]}: rewards", "missing"]
+        header += [f"{problem.metric_names[m]}: rewards", "missing"]
     rows = []
     for i in arms_to_show(analysis.verdict, analysis.counts):
         cells = [problem.arms[i]]

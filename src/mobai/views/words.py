@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mobai.engine import Verdict
+    from mobai.engine.explain import Explanation
     from mobai.live.status import Status
+    from mobai.theory.differences import Differences
     from mobai.theory.forecast import Remaining
     from mobai.theory.intervals import Intervals
 
@@ -57,11 +59,14 @@ def samples_text(samples: float) -> str:
     return f"roughly {plural(rounded, 'more sample')}"
 
 
-def missing_text(verdict: Verdict, forecast: Remaining | None, m: int) -> str:
-    """Return what an objective still lacks, in plain words."""
+def missing_text(verdict: Verdict, forecast: Remaining | None, m: int, ended: bool = False) -> str:
+    """Return what an objective still lacks, in plain words; of one that has ended, what its evidence is enough for."""
     decision = verdict.decisions[m]
     if decision is not None:
         return f"decided at pull {decision.pull:,}{_when(decision.at)}"
+    if ended:
+        reached = float(verdict.smallest_deltas[m])
+        return f"open; enough for delta = {reached:.2g}" if reached < 1 else "open; enough for no delta"
     if forecast is None:
         return "too early for a forecast"
     return samples_text(float(forecast.per_objective[m]))
@@ -73,6 +78,23 @@ def _when(at: float | None) -> str:
         return ""
     then, now = datetime.fromtimestamp(at, UTC), datetime.now(UTC)
     return f", {then:%H:%M} UTC" if then.date() == now.date() else f", {then:%d %b %Y %H:%M} UTC"
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return an explanation in a few lines."""
+    lines = [*explanation.sentences, explanation.reason]
+    return "\n".join(lines)
+
+
+def difference_text(differences: Differences, arm: int, metric: int) -> str:
+    """Return how an arm compares with the baseline in a metric: the interval of the difference, and what it proves."""
+    if arm == differences.baseline:
+        return "-"
+    low, high = float(differences.lower[arm, metric]), float(differences.upper[arm, metric])
+    if not math.isfinite(high - low):
+        return "unknown"
+    shown = " to ".join(f"{'+' if end > 0 else ''}{number_text(end, high - low)}" for end in (low, high))
+    return f"{shown} ({differences.words(arm, metric)})"
 
 
 def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
@@ -98,7 +120,7 @@ def status_line(status: Status) -> str:
 
 def status_remarks(status: Status) -> list[str]:
     """Return what else a reader should know: doubts, what is outstanding, earlier decisions, means that drifted."""
-    names, answered = status.verdict.problem.objective_names, status.verdict.pulls
+    names, answered = status.verdict.problem.metric_names, status.verdict.pulls
     remarks = status.verdict.remarks
     for name, reported in zip(names, status.pulls.sum(axis=0).tolist(), strict=True):
         if reported < answered:
@@ -115,6 +137,12 @@ def status_remarks(status: Status) -> list[str]:
             "begun with an earlier version, which weighed evidence otherwise: what it showed as decided may have been "
             "something else, and the two together are wrong with probability up to 2 delta"
         )
+    if status.ending and status.state not in ("closed", "decided"):
+        remarks.append(status.ending)
+    barred = [arm for arm, out in zip(status.verdict.problem.arms, status.barred, strict=True) if out]
+    if barred:
+        remarks.append(f"asked for no more, because they break a limit: {', '.join(barred)}")
+    remarks += [f"warning: {concern.text}" for concern in status.concerns]
     if status.intervals.contradicted.any():
         remarks.append("the current data contradict an earlier decision: have the means drifted?")
     return remarks

@@ -1,0 +1,26 @@
+"""``mobai explain``: why this arm, and why not stopped yet?"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from mobai import views
+from mobai.cli import options, screen
+from mobai.cli.loading import load_experiment
+
+
+@click.command("explain")
+@options.name_argument()
+@options.storage_option()
+@options.json_option()
+def command(name: str, storage: str, as_json: bool) -> None:
+    """Say of the experiment NAME which pairs of arms hold it up, and what would be asked for next and why."""
+    found = load_experiment(storage, name).explain()
+    if as_json:
+        click.echo(json.dumps(views.explanation_json(found), indent=2, allow_nan=False))
+        return
+    screen.say(str(found))
+    screen.say()
+    screen.out.print(screen.laid_out(views.pairs_table(found)))
