@@ -6,8 +6,10 @@ from mobai.engine import Engine as Engine
 from mobai.engine import Policy as Policy
 from mobai.engine import Session as Session
 from mobai.engine import Verdict as Verdict
+from mobai.errors import ConflictError as ConflictError
 from mobai.errors import ConvergenceError as ConvergenceError
 from mobai.errors import InputError as InputError
+from mobai.errors import NotFoundError as NotFoundError
 from mobai.errors import StorageError as StorageError
 from mobai.errors import TieError as TieError
 from mobai.lab.results import Results as Results

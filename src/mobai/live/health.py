@@ -114,17 +114,25 @@ class Health:
     def _drift(self, problem: Problem, observations: Observations) -> list[Concern]:
         found = []
         tests = len(problem.metrics) * problem.shape[0]
-        for m, arm in np.argwhere(self._early[0, :, :, 0] > 0).tolist():
-            early = self._early[0, m, arm]
-            border = math.log2(early[0] / _FIRST_BORDER) + 1
-            needed = math.log(tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(border) + math.log(2)
-            if _evidence_of_change(problem, observations, m, arm, early) > needed:
+        for m, arm in np.argwhere(self._early[1, :, :, 0] > 0).tolist():
+            for early in self._early[:, m, arm]:
+                if not (early[0] > 0 and self._is_change(problem, observations, m, arm, early, tests)):
+                    continue
                 text = (
                     f"{problem.metric_names[m]}: the mean of {problem.arms[arm]} has changed: its first "
                     f"{early[0]:,.0f} rewards and the later ones differ"
                 )
                 found.append(Concern("drift", text))
+                break
         return found
+
+    def _is_change(
+        self, problem: Problem, observations: Observations, m: int, arm: int, early: FloatArray, tests: int
+    ) -> bool:
+        """Whether rewards before and after a border differ beyond chance, for all borders and arms together."""
+        border = math.log2(early[0] / _FIRST_BORDER) + 1
+        needed = math.log(tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(border) + math.log(2)
+        return _evidence_of_change(problem, observations, m, arm, early) > needed
 
     def _edges(self, problem: Problem, observations: Observations) -> list[Concern]:
         counts, found = observations.arrays.counts, []

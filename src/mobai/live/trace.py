@@ -69,7 +69,14 @@ class Trace:
 
     def series(self, problem: Problem, threshold: float) -> Series:
         """Return all points; arms that came later have NaN before."""
-        arrays = self.arrays(problem.shape[0])
+        arms, metrics = problem.shape[0], len(problem.metrics)
+        arrays = self.arrays(arms) or {
+            "pulls": np.zeros(0, np.intp),
+            "at": np.zeros(0),
+            "evidence": np.zeros((0, problem.shape[1])),
+            "asked": np.zeros((0, arms), np.intp),
+            **{name: np.zeros((0, arms, metrics)) for name in _TABLES},
+        }
         return Series(problem=problem, threshold=threshold, **arrays)
 
     def arrays(self, arms: int) -> dict[str, npt.NDArray[Any]]:

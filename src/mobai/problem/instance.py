@@ -13,7 +13,16 @@ import numpy.typing as npt
 from mobai.errors import InputError, TieError
 from mobai.problem.guardrail import NOBODY, Guardrail
 from mobai.problem.objective import Objective
-from mobai.problem.problem import FloatArray, IntArray, Problem, frozen, noise_table, numbers, read_objectives
+from mobai.problem.problem import (
+    FloatArray,
+    IntArray,
+    Problem,
+    frozen,
+    metrics_of,
+    noise_table,
+    numbers,
+    read_objectives,
+)
 
 
 class Instance:
@@ -204,8 +213,7 @@ def instance_problem(
     limits: dict[str, Any] = {"guardrails": guardrails, "baseline": baseline}
     if sd is not None:
         return Problem(arms, objectives, sd, **limits)
-    metrics = Problem(arms, objectives, 1.0, **limits).metrics if guardrails else objectives
-    return Problem(arms, objectives, _unit_noise(metrics), **limits)
+    return Problem(arms, objectives, _unit_noise(metrics_of(arms, objectives, guardrails)), **limits)
 
 
 def _true_noise(problem: Problem, means: FloatArray, sd: npt.ArrayLike | None) -> FloatArray:

@@ -280,6 +280,14 @@ def read_objectives(objectives: Sequence[Objective | str] | int) -> tuple[Object
     return parsed
 
 
+def metrics_of(
+    arms: Sequence[str] | int, objectives: Sequence[Objective], guardrails: Sequence[Guardrail | str]
+) -> tuple[Objective, ...]:
+    """Return what a pull of a problem with these brings: the objectives, then metrics that are guardrails only."""
+    goals = tuple(objectives)
+    return (*goals, *_guarded_only(goals, _read_guardrails(guardrails, _arm_names(arms), goals)))
+
+
 def _read_guardrails(
     guardrails: Sequence[Guardrail | str], arms: tuple[str, ...], objectives: tuple[Objective, ...]
 ) -> tuple[Guardrail, ...]:

@@ -1,0 +1,92 @@
+"""Warnings: each is raised in a simulation of what it is for, and hardly ever in one without."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mobai import Experiment
+from mobai.live.health import RATE, _least_rate, _log_mixture, _log_most
+from mobai.live.journal import MemoryJournal
+
+OBJECTIVES = ["click:bernoulli", "latency:min:gaussian=10", "score:bounded=0..1", "load:shared-variance"]
+
+
+def live(trouble: str = "", pulls: int = 900, seed: int = 0) -> Experiment:
+    """An experiment in which something is wrong from half-way on, or nothing is."""
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], OBJECTIVES, delta=1e-9, rule="uniform")
+    rng = np.random.default_rng([seed, 11])
+    for n in range(pulls):
+        (one,) = test.ask()
+        late = n > pulls // 2
+        if rng.random() < (0.25 if trouble == "attrition" and one.arm == "B" else 0.05):
+            test.drop(one)
+            continue
+        rewards = {
+            "click": float(rng.random() < (0.7 if trouble == "drift" and late else 0.3)),
+            "latency": rng.normal(80, 10) + (150 if trouble == "outliers" and n == 400 else 0),
+            "score": min(1.0, float(rng.beta(5, 3)) + (0.4 if trouble == "edge" else 0.0)),
+            "load": rng.normal(5, 1) + (2 if trouble == "drift of another" and late else 0),
+        }
+        if trouble == "silence" and late:
+            del rewards["latency"]
+        test.tell(one, rewards)
+    return test
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind", "words"),
+    [
+        ("attrition", "attrition", "answers are lost more often for some arms than for others"),
+        ("drift", "drift", "click: the mean of"),
+        ("drift of another", "drift", "load: the mean of"),
+        ("silence", "silence", "latency: has stopped coming: in none of the last"),
+        ("outliers", "outliers", "latency: 1 rewards of"),
+        ("edge", "edge", "at the upper end of the range"),
+    ],
+)
+def test_trouble_is_noticed(trouble: str, kind: str, words: str) -> None:
+    test = live(trouble)
+    found = test.concerns()
+    assert {one.kind for one in found} == {kind}
+    assert words in found[0].text
+    assert f"warning: {found[0].text}" in str(test.status())
+
+
+def test_nothing_is_noticed_where_nothing_is_wrong() -> None:
+    """Four tests per experiment at one in a thousand each: 40 experiments without any alarm, but once in seven runs."""
+    assert [one for seed in range(40) for one in live(pulls=250, seed=seed).concerns()] == []
+
+
+def test_warnings_survive_a_snapshot() -> None:
+    test = live("drift")
+    from mobai.live import snapshots
+
+    with test._ledger.look() as state:
+        again = snapshots.restore(snapshots.take(state))
+        assert again is not None
+        assert again.concerns() == state.concerns() != []
+
+
+def test_the_lower_bound_of_a_rate_holds_at_all_times() -> None:
+    rng, failed = np.random.default_rng(0), 0
+    for _ in range(400):
+        coins = (rng.random(300) < 0.2).cumsum()
+        failed += any(_least_rate(int(s), n, 0.2) > 0.2 for n, s in enumerate(coins, start=1) if s and n % 5 == 0)
+    assert 0 < failed < 0.2 * 400
+
+
+def test_attrition_is_rarely_found_in_equal_arms() -> None:
+    """The statistic of universal inference, looked at after every loss: at a rate of a tenth, for power."""
+    rng, alarms = np.random.default_rng(1), 0
+    for _ in range(300):
+        lost = (rng.random((2, 200)) < 0.3).cumsum(axis=1)
+        largest = max(
+            sum(_log_mixture(int(lost[a, n]), n + 1) for a in (0, 1)) - _log_most(int(lost[:, n].sum()), 2 * n + 2)
+            for n in range(200)
+        )
+        alarms += largest > math.log(10)
+    assert alarms < 0.1 * 300
+    assert RATE == 0.001
