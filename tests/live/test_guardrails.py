@@ -195,9 +195,10 @@ def test_only_told_of() -> None:
 
 def test_tell_needs_one_name() -> None:
     test = new()
-    for call in (lambda: test.tell(metrics={"click": 1.0}), lambda: test.tell(1, {"click": 1.0}, unit="a")):
+    calls: list[tuple[Any, dict[str, Any]]] = [((), {"metrics": {"click": 1.0}}), ((1, {"click": 1.0}), {"unit": "a"})]
+    for given, named in calls:
         with pytest.raises(InputError, match="tell takes an assignment or a unit, and metrics"):
-            call()
+            test.tell(*given, **named)
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,14 @@ def applies(obs: ObservationArrays, c: int, i: int) -> bool:
 
 
 @kernel
-def shifted_score(obs: ObservationArrays, m: int, b: int, i: int, shift: float, noise: float) -> float:
-    """Return the evidence that one arm's mean, moved up by a shift, is above that of another."""
+def shifted_score(
+    obs: ObservationArrays, m: int, b: int, i: int, shift: float, noise: float, level: float, beyond: float
+) -> float:
+    """Return the evidence that one arm's mean, moved up by a shift, is above that of another.
+
+    Where it is not above ``level``, any number that is not may come back, and where it is above ``beyond``, any that
+    is.
+    """
     gap, model = obs.means[m, b] - obs.means[m, i] + shift, obs.objectives.model[m]
     n_b, n_i = obs.counts[m, b], obs.counts[m, i]
     if not gap > 0.0:
@@ -69,19 +75,19 @@ def shifted_score(obs: ObservationArrays, m: int, b: int, i: int, shift: float, 
     if model == NORMAL:
         ratio = obs.sd[m, i] / obs.sd[m, b]
         apart = gap / math.sqrt(obs.sd[m, b]) / math.sqrt(obs.sd[m, i])
-        return normal_score(apart, n_b * ratio, n_i / ratio, -math.inf, math.inf)
+        return normal_score(apart, n_b * ratio, n_i / ratio, level, beyond)
     if model == SHARED:
-        return normal_score(gap / noise, n_b, n_i, -math.inf, math.inf) - SHARED_PRICE
+        return normal_score(gap / noise, n_b, n_i, level + SHARED_PRICE, beyond + SHARED_PRICE) - SHARED_PRICE
     if model == STUDENT:
         samples = Sample(n_b, obs.scatter[m, b]), Sample(n_i, obs.scatter[m, i])
-        return student_score(gap, samples[0], samples[1], 1.0, -math.inf, math.inf)
+        return student_score(gap, samples[0], samples[1], 1.0, level, beyond)
     eps = shift / obs.objectives.width[m]
     if eps >= 1.0:
         return math.inf
     both = precision(obs, m, b) + precision(obs, m, i)
     guess = precision(obs, m, b) * position(obs, m, b) + precision(obs, m, i) * (position(obs, m, i) - eps)
     last, step = obs.objectives.bins[m], 1.0 / math.sqrt(both)
-    return betting_score(obs.histograms, m, b, i, last, eps, guess / both, step, -math.inf, math.inf)
+    return betting_score(obs.histograms, m, b, i, last, eps, guess / both, step, level, beyond)
 
 
 @kernel
@@ -94,7 +100,7 @@ def claim_with(obs: ObservationArrays, c: int, i: int, claim: int, noise: float)
         if claim == BROKEN:
             shift = -obs.limits.terms[c, LIMIT]
         better, worse = (i, base) if above else (base, i)
-        return shifted_score(obs, m, better, worse, shift, noise)
+        return shifted_score(obs, m, better, worse, shift, noise, -math.inf, math.inf)
     if not apart > 0.0:
         return -math.inf
     n, model = obs.counts[m, i], obs.objectives.model[m]
@@ -262,16 +268,16 @@ def largest_lead(obs: ObservationArrays, m: int, b: int, i: int, noise: float, l
     step = math.sqrt(obs.spread[m, b] + obs.spread[m, i])
     step = step if 0.0 < step < math.inf else 1.0
     low = high - step
-    while not shifted_score(obs, m, b, i, -low, noise) > level:
+    while not shifted_score(obs, m, b, i, -low, noise, level, level) > level:
         step *= 2.0
         low, high = low - step, low
         if not step < 1e150:
             return -math.inf
     for _ in range(200):
         middle = 0.5 * (low + high)
-        if high - low <= 1e-9 * step or middle in (low, high):
+        if high - low <= 1e-8 * step or middle in (low, high):
             break
-        if shifted_score(obs, m, b, i, -middle, noise) > level:
+        if shifted_score(obs, m, b, i, -middle, noise, level, level) > level:
             low = middle
         else:
             high = middle
