@@ -8,6 +8,9 @@ import numpy.typing as npt
 from mobai.problem import Problem
 from mobai.theory.observations import Moment, Observations
 
+# Moments that are put off.
+_MOST_KEPT = 256
+
 
 class SamplingView:
     """The observations of the active arms, which the rule knows by their rows.
@@ -32,13 +35,16 @@ class SamplingView:
     @property
     def observations(self) -> Observations:
         """What the rule is given."""
+        self._catch_up()
+        return self._observations
+
+    def _catch_up(self) -> None:
         for row, times in self._asked.items():
             self._observations.ask(row, times)
         if self._told:
             self._observations.tell_all(*self._told)
         self._asked.clear()
         self._told.clear()
-        return self._observations
 
     def has(self, arm: int) -> bool:
         """Whether an arm takes part."""
@@ -53,6 +59,8 @@ class SamplingView:
     def tell_all(self, moment: Moment) -> None:
         """Add the rewards of several pulls; those of arms that do not take part are left out."""
         self._told.append(moment._replace(arms=self._rows[moment.arms]))
+        if len(self._told) >= _MOST_KEPT:
+            self._catch_up()
 
     def enrol(self, problem: Problem, active: npt.NDArray[np.bool_]) -> None:
         """Take note of who takes part now; what was observed of them is kept."""

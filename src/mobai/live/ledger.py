@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 # A process that ends after one call folds what came after the last snapshot: a fiftieth of the journal, or less.
 _LEAST_EVENTS_BETWEEN_SNAPSHOTS = 200
 _SHARE_BETWEEN_SNAPSHOTS = 1 / 50
-_EVENTS_AT_A_TIME = 10_000
+_EVENTS_AT_A_TIME = 1_000
 
 
 class Change:

@@ -363,9 +363,12 @@ def _checked_link(head: str, seq: int, kind: Any, at: Any, body: Any, claimed: A
     return str(claimed)
 
 
+_read_json = json.JSONDecoder().decode
+
+
 def _decode(seq: int, body: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(body)
+        found: dict[str, Any] = _read_json(body)
     except (ValueError, TypeError, RecursionError):
         raise StorageError(f"event {seq} is damaged: its body is no JSON") from None
     return found

@@ -206,8 +206,10 @@ class Observations:
 
     def tell_all(self, *moments: Moment) -> None:
         """Add the rewards of several pulls, moment by moment; rows of arms below 0 are left out."""
-        rows = moments[0] if len(moments) == 1 else Moment(*map(np.concatenate, zip(*moments, strict=True)))
-        ends = np.array([len(moment.arms) for moment in moments]).cumsum()
+        rows, ends = moments[0], np.array([len(moments[0].arms)])
+        if len(moments) > 1:
+            rows = Moment(*map(np.concatenate, zip(*moments, strict=True)))
+            ends = np.array([len(moment.arms) for moment in moments]).cumsum()
         kernels.record(self.arrays, *rows, ends, self.counts_pending)
         self.told += int(np.count_nonzero(rows.first))
 
