@@ -54,7 +54,10 @@ def test_a_live_experiment(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     for words in ("errors at most 0.1", "against control"):
         assert words in shown
     assert len(mobai(capsys, "status", "x", "--format", "csv")[1].splitlines()) == 5
-    assert "is next: " in mobai(capsys, "explain", "x")[1]
+    shown = mobai(capsys, "explain", "x")[1]
+    assert "is next: " in shown
+    assert "so far" in shown
+    assert "u 1" in mobai(capsys, "export", "x", "--format", "csv")[1]
     assert json.loads(mobai(capsys, "explain", "x", "--json")[1])["pairs"][0]["objective"] == "click"
     assert mobai(capsys, "plot", "x", "--out", "x.svg")[1].strip() == "x.svg"
     events = json.loads(mobai(capsys, "export", "x", "--events", "--format", "json")[1])
@@ -77,6 +80,10 @@ def test_plan_simulate_and_analyse(capsys: pytest.CaptureFixture[str], tmp_path:
     plan = json.loads(mobai(capsys, "plan", "t.csv", "--delta", "0.1", "--json")[1])
     assert plan["best_arms"] == {"click": "C"}
     assert plan["samples_lower_bound"] < plan["samples_expected"] < plan["samples_uniform"]
+    (tmp_path / "u.csv").write_text("arm,click:bernoulli,errors:bernoulli\nA,0.2,0.02\nB,0.6,0.5\nC,0.45,0.03\n")
+    same = ("plan", "u.csv", "--guardrail", "errors:bernoulli:at-most=0.1:eps=0.1", "--delta", "0.1")
+    assert json.loads(mobai(capsys, *same, "--json")[1]) == plan
+    assert "click: B would be best, and breaks a limit" in mobai(capsys, *same)[1]
     words = ("simulate", "t.csv", "--trials", "2", "--delta", "0.1", "--focus", "--max-pulls", "5000", "--json")
     code, out, _ = mobai(capsys, *words)
     assert code == 0
@@ -96,6 +103,8 @@ def test_plan_simulate_and_analyse(capsys: pytest.CaptureFixture[str], tmp_path:
     code, out, _ = mobai(capsys, "create", "y", "--from", "log.jsonl", *about)
     assert code == 0
     assert mobai(capsys, "plan", "ads", "--guardrail", "clicks:at-least=0.1:eps=0.05")[0] == 0
+    code, _, err = mobai(capsys, "plan", "ads", "--guardrail", "zz:bernoulli:at-most=0.1")
+    assert (code, "the instance has no metric of that name; it has clicks, cost, dwell" in err) == (2, True)
 
 
 def test_running_with_limits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -180,3 +180,18 @@ def test_the_price() -> None:
     levels = [GLR().level(problem, 3.0) for problem in (plain, guarded, compared)]
     assert levels[1] - levels[0] == pytest.approx(np.log((15 + 6) / 15))
     assert levels[2] - levels[0] == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize("objective", ["click:bernoulli", "latency:min:unknown-variance"])
+def test_no_arm_is_starved_by_a_margin(objective: str) -> None:
+    """One reward of unknown variance says nothing, however often the other arm of the margin is asked for."""
+    family = "" if objective.startswith("latency") else ":unknown-variance"
+    guardrails = [f"latency:min{family}:within=5:of=control:eps=1"]
+    problem = Problem(["control", "B", "C"], [objective], guardrails=guardrails)
+    for seed in range(6):
+        session, rng = Policy().start(problem, seed=seed), np.random.default_rng(seed)
+        for _ in range(300):
+            arm = session.ask()
+            rewards = {"click": float(rng.random() < [0.3, 0.6, 0.4][arm]), "latency": rng.normal(100, 10)}
+            session.tell(arm, {name: rewards[name] for name in problem.metric_names})
+        assert session.observations.asked.min() >= 10

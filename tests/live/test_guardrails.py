@@ -105,6 +105,7 @@ def test_keys_make_retries_safe(make_journal: Callable[[], Journal]) -> None:
         ({"unit": ""}, "unit must be a text of 1 to 200 characters"),
         ({"key": "x" * 201}, "key must be a text of 1 to 200 characters"),
         ({"unit": 7}, "unit must be a text"),
+        ({"unit": "\ud800"}, "unit must be a text that UTF-8 can hold"),
         ({"by": "a\nb"}, "by must be a name"),
     ],
 )
@@ -143,6 +144,36 @@ def test_a_budget_of_samples() -> None:
     status = test.status()
     assert status.state == "ended"
     assert "enough for" in str(status)
+
+
+def test_answers_are_taken_when_nothing_is_handed_out() -> None:
+    test = new(max_samples=3)
+    found = test.ask(3)
+    assert test.tell_all([(found[0], {"click": 1.0, "errors": 0.0})], ask=2) == []
+    test.pause()
+    assert test.tell_all([(found[1], {"click": 1.0, "errors": 0.0})], ask=1) == []
+    assert test.status().verdict.pulls == 2
+
+
+def test_every_arm_is_barred() -> None:
+    test = new()
+    (one,) = test.ask(unit="a")
+    test.record_all([(arm, {"click": 0.0, "errors": 1.0}) for _ in range(60) for arm in ("B", "C", "control")])
+    status = test.status()
+    assert status.verdict.answers == ("none qualifies",)
+    # A baseline is spared: others are compared with it.
+    assert status.barred.tolist() == [False, True, True]
+    bare = Experiment.create(
+        MemoryJournal(), "x", ["A", "B"], ["click:bernoulli"], guardrails=["errors:bernoulli:at-most=0.1:eps=0.1"]
+    )
+    (one,) = bare.ask(unit="a")
+    bare.record_all([(arm, {"click": 0.0, "errors": 1.0}) for _ in range(60) for arm in ("A", "B")])
+    assert bare.status().ending == "every arm breaks a limit, and there is none to hand out"
+    with pytest.raises(ConflictError, match="every arm breaks a limit"):
+        bare.ask()
+    assert bare.ask(unit="a") == [one]
+    assert bare.tell_all([(one, {"click": 1.0, "errors": 1.0})], ask=1) == []
+    assert "none qualifies" in str(bare.status())
 
 
 def test_an_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,3 +289,41 @@ def test_journals_of_every_version(version: int) -> None:
     status = Experiment.load(journal, "test").status()
     assert status.weighed_otherwise == (version == 1)
     assert status.verdict.pulls == state.engine.told
+
+
+def test_forecasts_know_limits() -> None:
+    """The pair is done; what is missing is that the best arm keeps its limit, and that takes samples."""
+    test = Experiment.create(
+        MemoryJournal(), "x", ["A", "B"], ["click:bernoulli"], guardrails=["errors:bernoulli:at-most=0.02:eps=0.005"]
+    )
+    rng = np.random.default_rng(4)
+    chances = {"A": 0.2, "B": 0.7}
+    for _ in range(150):
+        rows = [
+            (arm, {"click": float(rng.random() < p), "errors": float(rng.random() < 0.01)})
+            for arm, p in chances.items()
+        ]
+        test.record_all(rows)
+    forecast = test.status().forecast
+    assert forecast is not None
+    assert forecast.samples > 100
+    assert test.verdict().limit_status(0, 1) == "open"
+
+
+def test_units_are_exported() -> None:
+    test = new()
+    test.ask(2)
+    test.record("B", {"click": 1.0})
+    test.ask(unit="ann")
+    assert [(row["id"], row["unit"]) for row in test.records()] == [(1, None), (2, None), (3, None), (4, "ann")]
+    assert "unit" not in test.status().verdict.problem.metric_names
+
+
+def test_zero_has_no_sign() -> None:
+    test = new()
+    test.record_all([(arm, {"click": 0.0, "errors": 0.0}) for arm in ("control", "B", "C")])
+    status = test.status()
+    assert "-0" not in str(status).replace("-0.", "")
+    assert not np.signbit(status.means).any()
+    assert status.differences is not None
+    assert (np.abs(status.differences.lower) <= 1).all()

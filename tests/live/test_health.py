@@ -90,3 +90,24 @@ def test_attrition_is_rarely_found_in_equal_arms() -> None:
         alarms += largest > math.log(10)
     assert alarms < 0.1 * 300
     assert RATE == 0.001
+
+
+def test_a_metric_that_never_comes_for_one_arm() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["click:bernoulli", "late:bernoulli"], rule="uniform")
+    for _ in range(80):
+        (one,) = test.ask()
+        test.tell(one, {"click": 1.0} if one.arm == "B" else {"click": 1.0, "late": 1.0})
+    assert [one.text for one in test.concerns()] == ["late: has never come for B, in 40 answers"]
+    assert "B has the fewest answers with late: 0" in test.explain().reason
+
+
+def test_metrics_that_come_later_have_not_stopped() -> None:
+    """As docs/live.md advises: clicks at once, signups of all visits together when the week is over."""
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["click:bernoulli", "signup:bernoulli"])
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        week = test.ask(100)
+        test.tell_all([(one, {"click": float(rng.random() < 0.5)}) for one in week])
+        assert test.concerns() == []
+        test.tell_all([(one, {"signup": float(rng.random() < 0.2)}) for one in week])
+        assert test.concerns() == []

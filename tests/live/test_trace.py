@@ -63,6 +63,13 @@ def test_a_picture(tmp_path: Path) -> None:
         plot_series(test.series(), tmp_path / "x.txt")
 
 
+def test_a_picture_of_half_a_pull(tmp_path: Path) -> None:
+    test = new()
+    test.record("A", {"click": 1.0})
+    plot_series(test.series(), tmp_path / "x.png")
+    assert (tmp_path / "x.png").exists()
+
+
 def test_an_explanation_is_the_verdict_pair_by_pair() -> None:
     test = new()
     run(test, 150)

@@ -29,10 +29,13 @@ def test_short_forms_are_read_back(limit: float, eps: float, kind: str, less: bo
         ("errors:bernoulli:at-most=0.1:at-least=0.01", "needs one number"),
         ("errors:bernoulli:at-most=much", "at-most must be a number, not 'much'"),
         ("errors:bernoulli:at-most=0.1:at-most=0.2", "its at-most is given twice"),
+        ("errors:bernoulli:at-most=nan", "its limit must be a finite number"),
+        ("click:min:within=0.1:of=A", "its objective says 'max', not 'min'"),
+        ("latency:gaussian:at-most=5", "'latency' does not say what its rewards are"),
         ("errors:bernoulli:at-most=1.5", "the limit must lie between 0 and 1, both excluded"),
         ("errors:bernoulli:at-most=0.99:eps=0.5", "eps must be less than 0.01"),
         ("errors:bernoulli:at-most=0.1:eps=-1", "eps, the tolerance, must be a number, 0 or more"),
-        ("errors:bernoulli:min:at-most=0.1", "'min' goes with within="),
+        ("errors:bernoulli:max:at-most=0.1", "'max' goes with within="),
         ("errors:bernoulli:within=0.1", "goes with of=ARM"),
         ("errors:bernoulli:within=-0.1:of=A", "within=NUMBER, 0 or more"),
         ("errors:bernoulli:within=0.9:of=A:eps=0.2", "within and eps together must be less than 1"),
@@ -47,6 +50,11 @@ def test_short_forms_are_read_back(limit: float, eps: float, kind: str, less: bo
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Problem(["A", "B"], ["click:bernoulli"], guardrails=[text])
+
+
+def test_a_list_is_needed() -> None:
+    with pytest.raises(InputError, match="guardrails must be a list of limits"):
+        Problem(["A", "B"], ["click:bernoulli"], guardrails="errors:bernoulli:at-most=0.1")
 
 
 def test_a_limit_in_an_objective_names_the_guardrail() -> None:

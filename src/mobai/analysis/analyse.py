@@ -121,7 +121,7 @@ def analyse_log(log: Log, log_inv_delta: float) -> Analysis:
     counts = engine.observations.pulls
     rows = np.bincount(log.arms, minlength=problem.shape[0])
     with np.errstate(invalid="ignore"):
-        means = np.where(counts > 0, engine.observations.means * problem.signs, np.nan)
+        means = np.where(counts > 0, engine.observations.means * problem.signs + 0.0, np.nan)
     return Analysis(
         verdict=engine.verdict(),
         intervals=engine.intervals(),

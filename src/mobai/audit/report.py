@@ -39,7 +39,11 @@ _INSTANCES = (
     "trial is weighted by its likelihood ratio. Rewards are told one by one, but for the lines that say otherwise: "
     "batches of 200, sorted by arm and value and told as one moment; two metrics of a pull with a correlation of 0.9, "
     "the second told ten pulls after the first; and as controls the same batches looked at row by row, a metric that "
-    "is missing whenever another one is negative, and measurements repeated until the value is small enough."
+    "is missing whenever another one is negative, and measurements repeated until the value is small enough. On the "
+    "limit: two arms whose guarded means are a billionth beyond the tolerance of a limit, and within the limit; on a "
+    "margin: the same against a baseline. There a false claim about a limit, at any look, counts as an error, and with a "
+    "baseline three tied arms, of which a true difference is left out; the controls are a test and intervals made for one "
+    "look."
 )
 
 

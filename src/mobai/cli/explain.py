@@ -24,3 +24,6 @@ def command(name: str, storage: str, as_json: bool) -> None:
     screen.say(str(found))
     screen.say()
     screen.out.print(screen.laid_out(views.pairs_table(found)))
+    if found.limits:
+        screen.say()
+        screen.out.print(screen.laid_out(views.limit_evidence_table(found)))

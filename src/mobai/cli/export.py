@@ -29,8 +29,10 @@ def command(name: str, events: bool, storage: str, form: str, excel: bool) -> No
         ]
         formats.emit(rows, form, ("seq", "kind", "at", "body", "hash"), excel=excel)
         return
-    columns = ("id", "arm", "status", "asked_at", *experiment.problem.metric_names)
-    formats.emit(experiment.records(), form, columns, excel=excel)
+    rows = experiment.records()
+    unit = ("unit",) if rows and "unit" in rows[0] else ()
+    columns = ("id", *unit, "arm", "status", "asked_at", *experiment.problem.metric_names)
+    formats.emit(rows, form, columns, excel=excel)
 
 
 def _json(event: Event) -> str:

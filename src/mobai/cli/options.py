@@ -112,7 +112,7 @@ def say_objectives(problem: Problem, console: Console = screen.out) -> None:
         goal = "less is better" if objective.direction == "min" else "more is better"
         console.print(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}", soft_wrap=True)
     for guardrail in problem.guardrails:
-        eps = f", with a tolerance of {guardrail.eps:g}" if guardrail.eps else ""
+        eps = f", with a tolerance of {guardrail.eps:g}" if guardrail.eps else "; without a tolerance (eps=)"
         console.print(f"  limit: {guardrail.metric} {guardrail.words}{eps}", soft_wrap=True)
     if problem.baseline is not None:
         console.print(f"  all arms are compared with {problem.baseline}", soft_wrap=True)

@@ -80,6 +80,10 @@ def _report(instance: Instance, bound: LowerBound, delta: float, numbers: dict[s
     for guardrail, keeps in zip(instance.problem.guardrails, instance.keeping_limits().T, strict=True):
         broken = [arm for arm, kept in zip(instance.arms, keeps, strict=True) if not kept]
         screen.say(f"{guardrail.metric} {guardrail.words}: broken by {', '.join(broken) or 'none'}")
+    for m, objective in enumerate(instance.objectives):
+        ahead = instance.arms[int(instance.oriented_means[:, m].argmax())]
+        if ahead != instance.arms[bound.answers[m]]:
+            screen.say(f"{objective.name}: {ahead} would be best, and breaks a limit")
     screen.say()
     _print_shares(instance, bound)
     screen.say()

@@ -55,6 +55,11 @@ _COLUMNS = (
     "mean",
     "lower",
     "upper",
+    "barred",
+    "limits",
+    "difference_lower",
+    "difference_upper",
+    "against_baseline",
 )
 
 

@@ -11,11 +11,14 @@ import numpy as np
 from mobai.errors import InputError
 from mobai.kernels.engine import pair_evidences
 from mobai.kernels.observations import BROKEN, KEPT
+from mobai.kernels.sampling.top_two import find_doubt
 from mobai.rules.sampling.base import opening
 from mobai.views import explanation_text, plural
 
 if TYPE_CHECKING:
     from mobai.engine.engine import Engine
+    from mobai.problem import Problem
+    from mobai.theory.observations import Observations
 
 
 class Pair(NamedTuple):
@@ -133,19 +136,31 @@ def _next(engine: Engine, rng: np.random.Generator) -> tuple[int | None, str]:
     if free.sum() == 1:
         return arm, f"{name} is next: all other arms break a limit"
     if opening(observations) is not None:
-        return arm, f"{name} is next: every arm must answer once in every metric before the rule can compare"
-    if engine.rule.name == "top-two":
-        costs = observations.costs + np.log(np.maximum(observations.asked, 1))[:, None]
-        costs[:, ~observations.undecided] = np.inf
-        i, m = np.unravel_index(int(costs.argmin()), costs.shape)
-        leader = problem.arms[int(observations.leaders[m])]
-        if problem.guardrails and name not in (leader, problem.arms[i]):
-            return arm, f"{name} is next: whether it keeps its limits is the most doubtful question"
+        seen = engine.observations.pulls
+        i, m = np.argwhere(seen == seen.min())[0]
         return arm, (
-            f"{name} is next: {leader} and {problem.arms[i]} are the hardest to tell apart, in "
-            f"{problem.objective_names[m]}, and a coin weighted by how well they are known has chosen"
+            f"{name} is next: every arm must answer once, completely, before the rule can compare; "
+            f"{engine.problem.arms[i]} has the fewest answers with {engine.problem.metric_names[m]}: {seen.min():,}"
         )
+    if engine.rule.name == "top-two":
+        return arm, f"{name} is next: {_doubt(problem, observations)}"
     return arm, f"{name} is next: of all arms it is furthest behind the share that {engine.rule.name} wants for it"
+
+
+def _doubt(problem: Problem, observations: Observations) -> str:
+    """Return what top-two doubts most, in words."""
+    found = np.empty(3, np.int64)
+    find_doubt(observations.arrays, np.log(np.maximum(observations.asked, 1)), found)
+    m, i, c = found.tolist()
+    leader, rival = problem.arms[int(observations.leaders[m])], problem.arms[i]
+    if c < 0:
+        return (
+            f"{leader} and {rival} are the hardest to tell apart, in {problem.objective_names[m]}, and a coin weighted "
+            "by how well they are known has chosen"
+        )
+    limit = f"{problem.guardrails[c].metric} {problem.guardrails[c].words}"
+    what = "keeps" if rival == leader else "breaks"
+    return f"whether {rival} {what} the limit ({limit}) is the most doubtful question"
 
 
 def _sentences(engine: Engine, x: float, pairs: tuple[Pair, ...], limits: tuple[Limit, ...]) -> tuple[str, ...]:

@@ -81,9 +81,27 @@ def find_instance(text: str, guardrails: Sequence[str] = (), baseline: str | Non
     found = _find(text)
     if not guardrails and baseline is None:
         return found
-    limits: list[Guardrail | str] = [*found.problem.guardrails, *guardrails]
+    for one in map(Guardrail.parse, guardrails):
+        found = _with_guardrail(found, one)
     base = found.problem.baseline if baseline is None else baseline
+    limits = found.problem.guardrails
     return Instance(found.means, found.sd, found.arms, found.objectives, guardrails=limits, baseline=base)
+
+
+def _with_guardrail(found: Instance, guardrail: Guardrail) -> Instance:
+    """Return an instance with one more limit; one that says its family takes the column of its metric for itself."""
+    names = list(found.problem.metric_names)
+    if guardrail.metric not in names:
+        known = ", ".join(names)
+        raise InputError(f"guardrail {guardrail.metric!r}: the instance has no metric of that name; it has {known}")
+    limits, objectives, order = [*found.problem.guardrails, guardrail], found.objectives, list(range(len(names)))
+    if guardrail.family is not None and guardrail.metric in found.problem.objective_names:
+        place = names.index(guardrail.metric)
+        objectives = objectives[:place] + objectives[place + 1 :]
+        order = [*order[:place], *order[place + 1 :], place]
+        if not objectives:
+            raise InputError(f"guardrail {guardrail.metric!r}: it is the only metric, and no objective would be left")
+    return Instance(found.means[:, order], found.sd[:, order], found.arms, objectives, guardrails=limits)
 
 
 def _find(text: str) -> Instance:

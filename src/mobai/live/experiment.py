@@ -216,7 +216,8 @@ class Experiment:
 
         Assignments are given as such, by their ids, or as :class:`mobai.Unit`.
 
-        If a call is retried because its reply was lost, it hands out further assignments; the first ones stay pending.
+        None come, and the reports are taken, while nothing is handed out (paused, ended, no samples left). If a call is
+        retried because its reply was lost, it hands out further assignments; the first ones stay pending.
         """
         if not isinstance(reports, Iterable):
             raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
@@ -228,7 +229,9 @@ class Experiment:
             fresh = only_new(state.problem, state.assignments, given, state.units)
             if fresh:
                 change.add("told", body_of(state.problem, fresh) | _by(by))
-            return _hand_out(change, ask, self.name, None, _by(by)) if ask else []
+            if not ask or (given and state.ending(time.time()) is not None):
+                return []  # answers are taken all the same
+            return _hand_out(change, ask, self.name, None, _by(by))
 
     def record(self, arm: str, metrics: Metrics) -> Assignment:
         """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.
@@ -369,9 +372,23 @@ class Experiment:
         return verify_experiment(self._ledger.journal, self._ledger.handle)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return every assignment with what was told of it, as plain rows; None where nothing was."""
+        """Return every assignment with what was told of it, as plain rows; None where nothing was.
+
+        Where some were handed out for units, these are named, too.
+        """
         with self._ledger.look() as state:
-            return records_of(state)
+            rows = records_of(state)
+            if not len(state.units):
+                return rows
+        units: dict[int, str] = {}
+        count = 0
+        for event in self._ledger.history():
+            if event.kind == "asked":
+                units |= {count + n: unit for n, unit in enumerate(event.body.get("units", ()), start=1)}
+                count += len(event.body["arms"])
+            elif event.kind == "recorded":
+                count += len(event.body["rows"])
+        return [{"id": row["id"], "unit": units.get(row["id"]), **row} for row in rows]
 
     def replay(self) -> Status:
         """Replay the whole journal, let the rule make every choice again, and return the status.
@@ -430,9 +447,19 @@ def _names(unit: str | None, key: str | None, n: int) -> dict[str, Any]:
     for what, name in (("unit", unit), ("key", key)):
         if name is not None and not (isinstance(name, str) and 1 <= len(name) <= _LONGEST_NAME):
             raise InputError(f"{what} must be a text of 1 to {_LONGEST_NAME} characters, not {str(name)[:100]!r}")
+        if name is not None and not _can_be_written(name):
+            raise InputError(f"{what} must be a text that UTF-8 can hold, not {name!r}")
     if unit is not None and (n != 1 or key is not None):
         raise InputError("unit: a unit has one assignment, so n must be 1, and a key is not needed")
     return ({} if unit is None else {"units": [str(unit)]}) | ({} if key is None else {"key": key, "n": n})
+
+
+def _can_be_written(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _known(state: State, n: int, unit: str | None, key: str | None) -> list[Assignment] | None:

@@ -5,8 +5,9 @@ at most one in a thousand, as long as nothing is wrong:
 
 - *attrition*: answers are lost more often for one arm than for another. The losses of each arm by themselves, averaged
   over their rates, against one rate for all (universal inference: no larger than a likelihood ratio).
-- *silence*: a metric that came before has stopped coming. A lower bound of how often it comes, valid at all times,
-  against the reports since it came last.
+- *silence*: a metric that came before has stopped coming. A lower bound of how often it comes with the first report on
+  an assignment, valid at all times, against the first reports since it came last. (Metrics that come later are not
+  looked at.)
 - *drift*: the mean of an arm's early rewards differs from that of its late ones, by the evidence of a pair of arms. The
   border moves on when the rewards have doubled.
 - *outliers*: a reward further from its arm's mean than the stated sd allows.
@@ -31,6 +32,7 @@ from mobai.theory.thresholds import no_prices
 
 RATE = 0.001
 _FIRST_BORDER = 16
+_MANY_ANSWERS = 30
 # How much of an arm's rewards must be at the end of a range to be remarked on.
 _EDGE_SHARE, _EDGE_LEAST = 0.05, 100
 
@@ -64,17 +66,20 @@ class Health:
             setattr(self, name, np.hstack([table, np.full((len(table), 1), filler)]))
         self._early = np.concatenate([self._early, np.zeros_like(self._early[:, :, :1])], axis=2)
 
-    def note(self, problem: Problem, told: Sequence[tuple[int, Iterable[float]]], observations: Observations) -> None:
-        """Take in reports, an arm and rewards (NaN for what is not in them) each, and what is observed with them."""
+    def note(
+        self, problem: Problem, told: Sequence[tuple[int, Iterable[float], bool]], observations: Observations
+    ) -> None:
+        """Take in reports: an arm, rewards (NaN for what is not in them), and whether it is the first on its pull."""
         arrays = observations.arrays
-        for arm, rewards in told:
-            self._reports += 1
+        for arm, rewards, first in told:
+            self._reports += first
             for m, reward in enumerate(rewards):
                 if math.isnan(reward):
-                    self._since[m] += 1
+                    self._since[m] += first
                     continue
-                self._arrived[m] += 1
-                self._since[m] = 0
+                if first:
+                    self._arrived[m] += 1
+                    self._since[m] = 0
                 if arrays.objectives.model[m] == NORMAL:
                     self._far[m, arm] += _is_far(problem, observations, m, arm, reward)
                 elif arrays.objectives.model[m] == UNIT:
@@ -94,6 +99,7 @@ class Health:
         return [
             *_attrition(problem, assignments),
             *self._silence(problem),
+            *_never_came(problem, observations),
             *self._drift(problem, observations),
             *self._edges(problem, observations),
         ]
@@ -185,6 +191,17 @@ def _is_far(problem: Problem, observations: Observations, m: int, arm: int, rewa
     apart = (reward - mean) / float(problem.sd[arm, m]) * math.sqrt(n / (n - 1))
     tests = len(problem.metrics) * problem.shape[0]
     return apart * apart > 2 * (math.log(2 * tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(n))
+
+
+def _never_came(problem: Problem, observations: Observations) -> list[Concern]:
+    """Return metrics that have come for some arms and, in many answers, never for another: a fact, no test."""
+    counts, answered, found = observations.pulls, observations.answered, []
+    for m, name in enumerate(problem.metric_names):
+        for arm in np.flatnonzero((counts[:, m] == 0) & (answered >= _MANY_ANSWERS)).tolist():
+            if counts[:, m].max() >= _MANY_ANSWERS // 2:
+                text = f"{name}: has never come for {problem.arms[arm]}, in {answered[arm]:,} answers"
+                found.append(Concern("silence", text))
+    return found
 
 
 def _attrition(problem: Problem, assignments: Assignments) -> list[Concern]:

@@ -65,8 +65,10 @@ def _draw_means(series: Series, m: int, axes: Axes) -> None:
     for guardrail in series.problem.guardrails:
         if guardrail.metric == series.problem.metric_names[m] and guardrail.limit is not None:
             axes.axhline(guardrail.limit, color="black", linestyle=":", linewidth=1)
-    seen = series.means[:, most, m]
-    spread = np.nanmax(seen) - np.nanmin(seen) or 1.0
     axes.set(title=series.problem.metric_names[m], xlabel="pulls", ylabel="mean, with its interval")
+    seen = series.means[:, most, m]
+    if np.isnan(seen[-1]).all():
+        return
+    spread = np.nanmax(seen) - np.nanmin(seen) or 1.0
     low, high = series.problem.metrics[m].family.range
     axes.set_ylim(max(np.nanmin(seen[-1]) - 2 * spread, low), min(np.nanmax(seen[-1]) + 2 * spread, high))

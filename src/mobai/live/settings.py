@@ -22,7 +22,7 @@ from mobai.rules.stopping import GLR
 from mobai.theory.confidence import resolve_log_inv_delta
 
 # What a record says of an assignment beside its metrics.
-RESERVED = ("id", "arm", "status", "asked_at")
+RESERVED = ("id", "unit", "arm", "status", "asked_at")
 # How evidence is weighed; journals that say nothing are of the first way.
 EVIDENCE = 2
 

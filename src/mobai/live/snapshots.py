@@ -1,15 +1,15 @@
-"""A state as bytes and back: plain arrays and JSON, nothing that could run.
+"""A state as bytes and back: plain arrays and JSON, nothing that could run or grow.
 
-A snapshot says which event it was taken after, with that event's hash, and begins with a digest of the rest: one that
-is damaged, or of another history, is never used.
+First the digest of the rest, then the length of a JSON text and that text, which says what the state is besides arrays
+and lists these with their types and shapes, then the numbers in them. A snapshot says which event it was taken after,
+with that event's hash: one that is damaged, or of another history, is never used.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import zipfile
+import math
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from mobai.live.state import State
 from mobai.rules.stopping import Decision
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 9
+_LAYOUT = 10
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -40,40 +40,51 @@ def take(state: State) -> Snapshot:
         "past": state.engine.past,
         "refused": state.refused,
     }
-    text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     arrays: dict[str, Any] = {f"assignments_{name}": array for name, array in state.assignments.arrays().items()}
     for name, table in (("units", state.units), ("keys", state.keys)):
         arrays |= {f"{name}_{key}": array for key, array in table.arrays().items()}
     arrays |= {f"trace_{key}": array for key, array in state.trace.arrays(state.problem.shape[0]).items()}
     arrays |= {f"health_{key}": array for key, array in state.health.arrays().items()}
-    buffer = io.BytesIO()
-    np.savez(buffer, facts=text, **state.engine.state(), **arrays)
-    return Snapshot(state.seq, _digest(buffer.getvalue()) + buffer.getvalue())
+    data = _pack(facts, {**state.engine.state(), **arrays})
+    return Snapshot(state.seq, _digest(data) + data)
 
 
 def restore(snapshot: Snapshot) -> State | None:
     """Read a state back; None if this is not a snapshot that can be."""
     try:
         digest, data = snapshot.data[:_DIGEST], snapshot.data[_DIGEST:]
-        if digest != _digest(data) or not _is_plain(data):
+        if digest != _digest(data):
             return None
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            facts = json.loads(arrays["facts"].tobytes())
-            if facts["layout"] != _LAYOUT or facts["seq"] != snapshot.seq:
-                return None
-            return _rebuild(facts, dict(arrays))
+        facts, arrays = _unpack(data)
+        if facts["layout"] != _LAYOUT or facts["seq"] != snapshot.seq:
+            return None
+        return _rebuild(facts, arrays)
     except Exception:
         return None
 
 
+def _pack(facts: dict[str, Any], arrays: dict[str, Any]) -> bytes:
+    listed = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
+    text = json.dumps({**facts, "arrays": listed}).encode()
+    return b"".join([len(text).to_bytes(8, "big"), text, *(array.tobytes() for array in arrays.values())])
+
+
+def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    place = 8 + int.from_bytes(data[:8], "big")
+    facts, arrays = json.loads(data[8:place]), {}
+    for name, kind, shape in facts["arrays"]:
+        count, dtype = math.prod(shape), np.dtype(kind)
+        if dtype.hasobject:
+            raise ValueError(f"{name}: not an array of numbers")
+        arrays[name] = np.frombuffer(data, dtype, count, place).reshape(shape).copy()
+        place += count * dtype.itemsize
+    if place != len(data):
+        raise ValueError("there is more, or less, than was listed")
+    return facts, arrays
+
+
 def _digest(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
-
-
-def _is_plain(data: bytes) -> bool:
-    """Whether nothing in it is compressed, so that it cannot be larger than it looks."""
-    with zipfile.ZipFile(io.BytesIO(data)) as files:
-        return all(one.compress_type == zipfile.ZIP_STORED for one in files.infolist())
 
 
 def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:

@@ -38,6 +38,8 @@ class SqliteFile:
         self._create = create
         self._written: tuple[int, int] = (0, 0)
         self._log_size, self.log_was_cut = 0, False
+        self._paths = [f"{self.path}{part}" for part in _PARTS]
+        self._seen: tuple[os.stat_result | None, os.stat_result | None] = (None, None)
 
     def connect(self) -> sqlite3.Connection:
         """Open it; a new one is for its owner alone. Transactions are left to us, and each of them is durable."""
@@ -61,21 +63,21 @@ class SqliteFile:
 
     def identity(self) -> Identity:
         """Return which files are there now; None for one that is not."""
-        return tuple(_number_of(f"{self.path}{part}") for part in _PARTS)
+        found = [_stat(path) for path in self._paths]
+        self._seen = found[0], found[1]
+        return tuple(None if one is None else (one.st_dev, one.st_ino) for one in found)
 
     def still_has(self, opened: Identity) -> bool:
         """Whether the files that a connection has opened are still the ones that are there."""
-        return self.read_only or all(
-            before is None or before == now for before, now in zip(opened, self.identity(), strict=True)
-        )
+        if self.read_only:
+            return True
+        now = self.identity()
+        return now == opened or all(before in (None, after) for before, after in zip(opened, now, strict=True))
 
     def has_changed(self) -> bool:
-        """Whether the file was written, or its log became shorter, since this was asked last."""
-        if self.read_only:
-            return False
-        try:
-            file, log = os.stat(self.path), os.stat(f"{self.path}-wal")  # noqa: PTH116 - many times per second
-        except OSError:
+        """Whether the file was written, or its log became shorter, since this was asked last; as it was last seen."""
+        file, log = self._seen
+        if self.read_only or file is None or log is None:
             return False
         written = file.st_mtime_ns, file.st_size
         changed, self.log_was_cut = written != self._written, log.st_size < self._log_size
@@ -142,9 +144,8 @@ class SqliteFile:
             )
 
 
-def _number_of(path: str) -> tuple[int, int] | None:
+def _stat(path: str) -> os.stat_result | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - many times per second
+        return os.stat(path)  # noqa: PTH116 - many times per second
     except OSError:
         return None
-    return found.st_dev, found.st_ino

@@ -133,6 +133,8 @@ class State:
             raise ConflictError("name: the experiment is paused, and hands out nothing until it is resumed")
         if until is not None and now >= until:
             raise ConflictError(f"name: the experiment ended at {time_text(until)}, and hands out nothing more")
+        if (self.engine.barred | ~self.engine.active).all():
+            raise ConflictError("name: every arm breaks a limit, and there is none to hand out")
         if most is None:
             return None
         left = most - self.assignments.handed_out
@@ -210,7 +212,7 @@ class State:
     def _tell(self, told: list[Told], at: float) -> None:
         """Let the engine take in what was told, and those who follow how it goes."""
         self.engine.tell_all(told, at)
-        self.health.note(self.problem, [(one.arm, one.rewards) for one in told], self.engine.observations)
+        self.health.note(self.problem, [(one.arm, one.rewards, one.first) for one in told], self.engine.observations)
         self.trace.note(self.engine, at)
 
     def _recorded(self, event: Event) -> None:

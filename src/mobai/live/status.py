@@ -121,7 +121,7 @@ def describe(name: str, state: State) -> Status:
         asked=observed.asked,
         answered=observed.answered,
         pulls=pulls,
-        means=np.where(pulls > 0, means, np.nan),
+        means=np.where(pulls > 0, means + 0.0, np.nan),
         pending=state.assignments.pending - overdue,
         incomplete=int((missing & (status == ANSWERED)).sum()),
         dropped=int((status == DROPPED).sum()),

@@ -106,7 +106,7 @@ class Trace:
 def _point(engine: Engine, at: float) -> dict[str, npt.NDArray[Any]]:
     intervals, observations = engine.plain_intervals(), engine.observations
     with np.errstate(invalid="ignore"):
-        means = np.where(observations.pulls > 0, observations.means * engine.problem.signs, np.nan)
+        means = np.where(observations.pulls > 0, observations.means * engine.problem.signs + 0.0, np.nan)
     return {
         "pulls": np.array(engine.told),
         "at": np.array(at),

@@ -29,7 +29,8 @@ class Guardrail:
     within, of
         The margin by which the mean may be worse than that of the arm ``of``.
     direction
-        Which direction is better, with ``within``: ``"max"`` or ``"min"``. A limit says it by itself.
+        Which direction is better, with ``within``: ``"max"`` or ``"min"``; that of the objective of the same name, or
+        ``"max"``, unless given. A limit says it by itself.
     eps
         The tolerance: an arm said to keep the limit is beyond it by eps at most, and one said to break it is beyond it.
         Between the two, either may be said. Without it nothing can ever be said of an arm that is on the limit.
@@ -46,7 +47,7 @@ class Guardrail:
     at_least: float | None = None
     within: float | None = None
     of: str | None = None
-    direction: Direction = "max"
+    direction: Direction | None = None
     eps: float = 0.0
 
     def __post_init__(self) -> None:
@@ -54,16 +55,23 @@ class Guardrail:
         if not is_name(self.metric):
             raise InputError(f"guardrail: the metric must be a name of printable characters, not {self.metric!r}")
         stated = [value for value in (self.at_most, self.at_least, self.within) if value is not None]
-        if len(stated) != 1 or not is_number(stated[0]):
+        if len(stated) != 1:
             raise self._complaint("needs one number: at-most=NUMBER, at-least=NUMBER or within=NUMBER:of=ARM")
+        if not is_number(stated[0]):
+            raise self._complaint(f"its limit must be a finite number, at most 1e100 in size, not {stated[0]!r}")
         if (self.within is None) != (self.of is None) or (self.within is not None and self.within < 0):
             raise self._complaint("within=NUMBER, 0 or more, goes with of=ARM, the arm it is measured from")
         if not is_number(self.eps) or not self.eps >= 0:
             raise self._complaint(f"eps, the tolerance, must be a number, 0 or more, not {self.eps!r}")
-        if self.direction not in ("max", "min"):
+        if self.direction not in (None, "max", "min"):
             raise self._complaint(f"the direction must be 'max' or 'min', not {self.direction!r}")
         if self.within is None:
-            object.__setattr__(self, "direction", "max" if self.at_most is None else "min")
+            own = "max" if self.at_most is None else "min"
+            if self.direction not in (None, own):
+                raise self._complaint(f"{self.direction!r} goes with within=; a limit says it by itself")
+            object.__setattr__(self, "direction", own)
+        elif self.direction is None and self.family is not None:
+            object.__setattr__(self, "direction", "max")
         if self.family is not None:
             check_family(self.family, self.metric)
             self._check_range(self.family)
@@ -96,7 +104,7 @@ class Guardrail:
     @property
     def sign(self) -> float:
         """+1 when more is better, -1 when less is."""
-        return 1.0 if self.direction == "max" else -1.0
+        return -1.0 if self.direction == "min" else 1.0
 
     def keeps(self, mean: float, baseline: float = 0.0, tolerance: float = 0.0) -> bool:
         """Whether an arm with this mean keeps the limit, or is beyond it by no more than the tolerance."""
@@ -108,7 +116,11 @@ class Guardrail:
         if self.family is not None:
             raise self._complaint("the objective of that name says already what its rewards are; leave it out here")
         self._check_range(objective.family)
-        return replace(self, direction=objective.direction) if self.within is not None else self
+        if self.within is None:
+            return self
+        if self.direction not in (None, objective.direction):
+            raise self._complaint(f"its objective says {objective.direction!r}, not {self.direction!r}")
+        return replace(self, direction=objective.direction)
 
     @property
     def claims(self) -> int:
@@ -141,10 +153,6 @@ class Guardrail:
             options[key] = value
         if "bins" in options:
             options["family"] = with_bins(name, options.get("family"), options.pop("bins"))
-        if "direction" in options and "within" not in options:
-            raise InputError(
-                f"guardrail {name!r}: {options['direction']!r} goes with within=; a limit says it by itself"
-            )
         return cls(name, **options)
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
-from mobai.problem.family import choices_for
+from mobai.problem.family import Gaussian, choices_for
 from mobai.problem.guardrail import Guardrail
 from mobai.problem.objective import Objective, is_name
 
@@ -294,6 +294,8 @@ def _read_guardrails(
     """Return guardrails given as such or in their short form; the metric of each is an objective or says its family."""
     by_name = {objective.name: objective for objective in objectives}
     found, families = [], dict[str, Guardrail]()
+    if isinstance(guardrails, str):
+        raise InputError(f"guardrails must be a list of limits, not {guardrails!r}")
     for one in _sequence(guardrails, "guardrails"):
         guardrail = one if isinstance(one, Guardrail) else Guardrail.parse(one)
         name = guardrail.metric
@@ -319,7 +321,7 @@ def _guarded_only(objectives: tuple[Objective, ...], guardrails: tuple[Guardrail
     names = {objective.name for objective in objectives}
     first = {one.metric: one for one in reversed(guardrails) if one.family is not None and one.metric not in names}
     ordered = dict.fromkeys(one.metric for one in guardrails if one.metric in first)
-    return [Objective(name, first[name].direction, first[name].family) for name in ordered]  # type: ignore[arg-type]
+    return [Objective(name, first[name].direction or "max", first[name].family or Gaussian()) for name in ordered]
 
 
 def _sequence(values: Sequence[Any], what: str) -> tuple[Any, ...]:
@@ -360,7 +362,7 @@ def _known_noise(sd: npt.ArrayLike | None, shape: tuple[int, int], objectives: t
             column[:] = np.nan
         elif stated is None and sd is None:
             raise InputError(
-                f"objectives: {objective.name!r} does not say what its rewards are; write {choices_for(objective.name)}"
+                f"metrics: {objective.name!r} does not say what its rewards are; write {choices_for(objective.name)}"
             )
         elif stated is None:
             numbers(column, f"sd of objective {objective.name!r}")

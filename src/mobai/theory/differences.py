@@ -48,6 +48,9 @@ def difference_intervals(
     levels = level + math.log(2) + surcharges
     for m in range(len(problem.metrics)):
         kernels.differences(observations.arrays, m, base, levels, lower[m], upper[m])
+    for m, metric in enumerate(problem.metrics):
+        low, high = metric.family.range
+        lower[m], upper[m] = np.maximum(lower[m], low - high), np.minimum(upper[m], high - low)
     better, worse = lower.T > 0, upper.T < 0
     for m, arm in enumerate(decided):
         if arm is None or arm < 0:

@@ -126,6 +126,7 @@ def remaining_with_limits(
         for row in range(len(arrays.leaders)):
             _grow_row(arrays, row, grown, row, np.where(free, factor, 1.0))
         renew(grown)
+        grown.limits.evidence[:] = arrays.limits.evidence
         look_at_limits(grown)
         renew(grown)
         found = np.empty(len(undecided))

@@ -175,6 +175,18 @@ def status_rows(status: Status) -> list[dict[str, Any]]:
     about = {**{key: facts[key] for key in keys}, "remarks": "; ".join(facts["remarks"])}
     objectives = {row["objective"]: row for row in facts["objectives"]}
     arms = {row["arm"]: row for row in facts["arms"]}
+    limits: dict[tuple[str, str], list[str]] = {}
+    for one in facts["guardrails"]:
+        if one["status"] is not None:
+            limits.setdefault((one["arm"], one["metric"]), []).append(one["status"])
+    differences = {
+        (one["arm"], one["metric"]): {
+            "difference_lower": one["lower"],
+            "difference_upper": one["upper"],
+            "against_baseline": one["verdict"],
+        }
+        for one in facts["differences"] or ()
+    }
     return [
         {
             **about,
@@ -183,8 +195,11 @@ def status_rows(status: Status) -> list[dict[str, Any]]:
                 for key, value in objectives.get(row["objective"], {}).items()
             },
             "active": arms[row["arm"]]["active"],
+            "barred": arms[row["arm"]]["barred"],
             "asked": arms[row["arm"]]["asked"],
             **row,
+            "limits": "; ".join(limits.get((row["arm"], row["objective"]), ())),
+            **differences.get((row["arm"], row["objective"]), {}),
         }
         for row in facts["means"]
     ]

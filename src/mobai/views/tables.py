@@ -50,7 +50,8 @@ def progress_table(verdict: Verdict, forecast: Remaining | None, ended: bool = F
                 f"{objective.name} (min)" if objective.direction == "min" else objective.name,
                 answer_text(verdict, m),
                 missing_text(verdict, forecast, m, ended),
-                f"{max(verdict.evidence[m], 0.0):.2f} of {verdict.threshold[m]:.2f}",
+                f"{max(verdict.evidence[m], 0.0):.2f} of {verdict.threshold[m]:.2f}"
+                + (" (now)" if verdict.decisions[m] and verdict.evidence[m] <= verdict.threshold[m] else ""),
             ]
         )
     return Table(["objective", "best arm", "state (forecast)", "nats"], rows, left=3)
@@ -138,7 +139,7 @@ def pairs_table(explanation: Explanation) -> Table:
             pair.leader,
             pair.rival,
             "-" if math.isnan(pair.gap) else f"{pair.gap:.4g}",
-            f"{max(pair.evidence, pair.broken):.2f}",
+            f"{pair.broken:.2f} (breaks a limit)" if pair.broken > pair.evidence else f"{pair.evidence:.2f}",
             f"{pair.threshold:.2f}",
         ]
         for pair in explanation.pairs[:_MOST_PAIRS]
@@ -146,6 +147,19 @@ def pairs_table(explanation: Explanation) -> Table:
     if len(explanation.pairs) > _MOST_PAIRS:
         rows.append([f"... and {len(explanation.pairs) - _MOST_PAIRS:,} more", *[""] * 5])
     return Table(["objective", "leader", "rival", "ahead by", "evidence", "needed"], rows, left=3)
+
+
+def limit_evidence_table(explanation: Explanation) -> Table:
+    """Return a row per limit and arm: the evidence that it is kept, and that it is broken."""
+    rows = [
+        [one.guardrail, one.arm, one.status, *(_nats(value) for value in (one.kept, one.broken, one.threshold))]
+        for one in explanation.limits[:_MOST_PAIRS]
+    ]
+    return Table(["limit", "arm", "so far", "kept", "broken", "needed"], rows, left=3)
+
+
+def _nats(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"
 
 
 def missing_table(analysis: Analysis) -> Table:

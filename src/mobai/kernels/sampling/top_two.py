@@ -8,7 +8,7 @@ import numpy as np
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.costs import refresh
-from mobai.kernels.dense import Vector
+from mobai.kernels.dense import Integers, Vector
 from mobai.kernels.limits import easiest_to_break, hardest_to_keep
 from mobai.kernels.observations import (
     BASELINE,
@@ -67,11 +67,11 @@ def choose(obs: ObservationArrays, logs: Vector, coin: float) -> int:
 
 
 @kernel
-def choose_within_limits(obs: ObservationArrays, logs: Vector, coin: float) -> int:
-    """Find the most doubtful requirement: the leader's limits, a rival's, or a pair; and choose an arm that serves it.
+def most_doubtful(obs: ObservationArrays, logs: Vector) -> tuple[int, int, int]:
+    """Return the most doubtful requirement: its objective, an arm, and a guardrail, -1 if it is a pair.
 
-    A rival is out of the way once the leader beats it or it breaks a limit: whichever is nearer counts. A margin is
-    served by its arm or the baseline, by a toss of the coin.
+    The leader's limits, a rival's, or a pair: a rival is out of the way once the leader beats it or it breaks a limit,
+    and whichever is nearer counts.
     """
     objectives, arms = obs.costs.shape
     least, m, i, which = np.inf, 0, 1 if obs.leaders[0] == 0 else 0, -1
@@ -88,13 +88,38 @@ def choose_within_limits(obs: ObservationArrays, logs: Vector, coin: float) -> i
                 cost = max(obs.costs[k, rival], broken) + logs[rival]
                 if cost < least:
                     least, m, i, which = cost, k, rival, c if broken > obs.costs[k, rival] else -1
+    return m, i, which
+
+
+@entry
+def find_doubt(obs: ObservationArrays, logs: Vector, found: Integers) -> None:
+    """Fill in the most doubtful requirement, for Python."""
+    refresh(obs)
+    found[0], found[1], found[2] = most_doubtful(obs, logs)
+
+
+@kernel
+def choose_within_limits(obs: ObservationArrays, logs: Vector, coin: float) -> int:
+    """Choose an arm that serves the most doubtful requirement; one of two is chosen by a toss of the coin."""
+    m, i, which = most_doubtful(obs, logs)
     if which < 0:
         own, other = pull_towards(obs, m, obs.leaders[m], i)
         return obs.leaders[m] if coin * (own + other) < own else i
-    base, metric = obs.limits.what[which, BASELINE], obs.limits.what[which, METRIC]
-    if base < 0:
-        return i
-    return i if coin * (obs.spread[metric, i] + obs.spread[metric, base]) < obs.spread[metric, i] else base
+    base = obs.limits.what[which, BASELINE]
+    return i if base < 0 else one_of_a_margin(obs, obs.limits.what[which, METRIC], i, base, coin)
+
+
+@kernel
+def one_of_a_margin(obs: ObservationArrays, m: int, i: int, base: int, coin: float) -> int:
+    """Return an arm or its baseline, by the coin: the less is known about a mean, the likelier it is.
+
+    The spread of one reward is not known, nor that of equal ones: then the arm with fewer rewards is chosen.
+    """
+    own, other = obs.spread[m, i], obs.spread[m, base]
+    n, n_base = count_of(obs, m, i), count_of(obs, m, base)
+    if min(n, n_base) < 2.0 or not (0.0 < own < math.inf and 0.0 < other < math.inf):
+        return i if n <= n_base else base
+    return i if coin * (own + other) < own else base
 
 
 @kernel
