@@ -220,4 +220,4 @@ def test_a_log_that_is_moved_into_the_file_is_nothing(path: Path) -> None:
 
 def test_a_path_that_is_none() -> None:
     with pytest.raises(InputError, match="must not hold a null character"):
-        new("sqlite:////tmp/a\0.db")
+        new("sqlite:///a\0.db")

@@ -41,9 +41,9 @@ _INSTANCES = (
     "the second told ten pulls after the first; and as controls the same batches looked at row by row, a metric that "
     "is missing whenever another one is negative, and measurements repeated until the value is small enough. On the "
     "limit: two arms whose guarded means are a billionth beyond the tolerance of a limit, and within the limit; on a "
-    "margin: the same against a baseline. There a false claim about a limit, at any look, counts as an error, and with a "
-    "baseline three tied arms, of which a true difference is left out; the controls are a test and intervals made for one "
-    "look."
+    "margin: the same against a baseline. There a false claim about a limit, at any look, counts as an error; with "
+    "differences to a baseline, of three tied arms, a true one that is left out. The controls are a test and intervals "
+    "made for one look."
 )
 
 

@@ -19,17 +19,26 @@ from mobai.engine import Verdict
 from mobai.engine.explain import Explanation
 from mobai.engine.warm_up import check_rule, warm_up
 from mobai.errors import ConflictError, InputError, StorageError, refuse_unknown
+from mobai.live.asking import (
+    LONGEST_NAME,
+    checked_row,
+    hand_out,
+    known_assignments,
+    made_by,
+    names_of_ask,
+    objective_to_use,
+)
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.health import Concern
 from mobai.live.journal import Event, Handle, Journal, sealed
-from mobai.live.ledger import Change, Ledger
-from mobai.live.reports import Metrics, body_of, has_reward, measured, named, number_of, only_new, pair_of
+from mobai.live.ledger import Ledger
+from mobai.live.reports import Metrics, body_of, named, number_of, only_new, pair_of
 from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body, with_arm
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
 from mobai.live.storage import open_journal
 from mobai.live.trace import Series
-from mobai.live.units import Asked, Unit
+from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.objective import is_name
@@ -38,7 +47,6 @@ _log = logging.getLogger(__name__)
 
 _MOST_ROWS_PER_EVENT = 1000
 _MOST_ASKED = 10_000
-_LONGEST_NAME = 200
 
 
 class Experiment:
@@ -106,9 +114,9 @@ class Experiment:
             Hand out none after this time, as ISO 8601, Unix time or a datetime; never ends unless given.
         """
         refuse_unknown("create", options, ExperimentOptions)
-        if not is_name(name) or len(name) > _LONGEST_NAME:
+        if not is_name(name) or len(name) > LONGEST_NAME:
             raise InputError(
-                f"name must be a non-empty string of printable characters, at most {_LONGEST_NAME}, no space at its "
+                f"name must be a non-empty string of printable characters, at most {LONGEST_NAME}, no space at its "
                 f"ends, not {str(name)[:100]!r}"
             )
         problem = Problem(arms, objectives, sd, guardrails=guardrails, baseline=baseline)
@@ -173,19 +181,19 @@ class Experiment:
         """
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_ASKED:
             raise InputError(f"n must be a whole number from 1 to {_MOST_ASKED:,}, not {n!r}")
-        names = _names(unit, key, n)
+        names = names_of_ask(unit, key, n)
         with self._ledger.change(even_closed=unit is not None or key is not None) as change:
-            known = _known(change.state, n, unit, key)
+            known = known_assignments(change.state, n, unit, key)
             if known is not None:
                 return known
             change.state.check_open()
-            objective = _objective_to_use(change.state, if_decided)
+            objective = objective_to_use(change.state, if_decided)
             engine = change.state.engine
             if if_decided == "stop" and engine.stopped():
                 return []
             # What is asked for depends on complete pulls alone.
             winner = None if objective is None or not engine.settled else objective
-            return _hand_out(change, n, self.name, winner, names | _by(by))
+            return hand_out(change, n, self.name, winner, names | made_by(by))
 
     def tell(
         self,
@@ -228,10 +236,10 @@ class Experiment:
             state = change.state
             fresh = only_new(state.problem, state.assignments, given, state.units)
             if fresh:
-                change.add("told", body_of(state.problem, fresh) | _by(by))
+                change.add("told", body_of(state.problem, fresh) | made_by(by))
             if not ask or (given and state.ending(time.time()) is not None):
                 return []  # answers are taken all the same
-            return _hand_out(change, ask, self.name, None, _by(by))
+            return hand_out(change, ask, self.name, None, made_by(by))
 
     def record(self, arm: str, metrics: Metrics) -> Assignment:
         """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.
@@ -248,7 +256,7 @@ class Experiment:
         given = [pair_of(row) for row in rows]
         with self._ledger.change() as change:
             state = change.state
-            checked = [_checked(state.problem, *row, number) for number, row in enumerate(given, start=1)]
+            checked = [checked_row(state.problem, *row, number) for number, row in enumerate(given, start=1)]
             first = state.assignments.count + 1
             for start in range(0, len(checked), _MOST_ROWS_PER_EVENT):
                 rows_of_event = checked[start : start + _MOST_ROWS_PER_EVENT]
@@ -272,9 +280,9 @@ class Experiment:
                 waited_for = [name for name, reward in state.told_of(number) if math.isnan(reward)]
                 if not waited_for:
                     raise ConflictError(f"assignment {number} has been answered and cannot be dropped")
-                change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]} | _by(by))
+                change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]} | made_by(by))
             elif status != DROPPED:
-                change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})} | _by(by))
+                change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})} | made_by(by))
                 _log.info("%s: assignment %d was dropped", self.name, number)
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:
@@ -288,7 +296,7 @@ class Experiment:
                 raise InputError("arm: the experiment was created with reserve=0, so no arm can be added")
             row = with_arm(state.problem, arm, sd).sd[-1]
             plain = [None if math.isnan(value) else value for value in row.tolist()]
-            change.add("arm_added", {"arm": arm, "sd": plain} | _by(by))
+            change.add("arm_added", {"arm": arm, "sd": plain} | made_by(by))
 
     def retire_arm(self, arm: str, *, by: str | None = None) -> None:
         """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
@@ -302,25 +310,25 @@ class Experiment:
             compared = {guardrail.of for guardrail in state.problem.guardrails} | {state.problem.baseline}
             if arm in compared:
                 raise ConflictError(f"arm: {arm!r} is what others are compared with, and cannot be retired")
-            change.add("arm_retired", {"arm": arm} | _by(by))
+            change.add("arm_retired", {"arm": arm} | made_by(by))
 
     def pause(self, *, by: str | None = None) -> None:
         """Hand out nothing until :meth:`resume`; answers are still taken. Pausing twice changes nothing."""
         with self._ledger.change() as change:
             if change.state.paused_at is None:
-                change.add("paused", _by(by))
+                change.add("paused", made_by(by))
 
     def resume(self, *, by: str | None = None) -> None:
         """Hand out assignments again."""
         with self._ledger.change() as change:
             if change.state.paused_at is not None:
-                change.add("resumed", _by(by))
+                change.add("resumed", made_by(by))
 
     def close(self, *, by: str | None = None) -> None:
         """End the experiment; it can be read, not changed."""
         with self._ledger.change(even_closed=True) as change:
             if change.state.closed_at is None:
-                change.add("closed", _by(by))
+                change.add("closed", made_by(by))
 
     def verdict(self) -> Verdict:
         """Return what is decided at the experiment's delta."""
@@ -406,97 +414,3 @@ class Experiment:
             more = len(state.differences) - len(found)
             raise StorageError("; ".join(found) + (f"; and {more:,} more" if more else ""))
         return describe(self.name, state)
-
-
-def _checked(problem: Problem, arm: str, metrics: Metrics, number: int) -> tuple[str, list[float]]:
-    """Return the name of an arm, which may have been retired, and what was measured; complaints name the row."""
-    try:
-        if not isinstance(arm, str):
-            raise InputError(f"arm must be a name, not {arm!r}")
-        rewards = measured(problem, metrics)
-        if not has_reward(rewards):
-            raise InputError("metrics must hold at least one number")
-        return problem.arms[problem.arm_index(arm)], rewards
-    except InputError as error:
-        raise InputError(f"row {number}: {error}") from None
-
-
-def _objective_to_use(state: State, if_decided: str) -> int | None:
-    """Return the objective whose winner is wanted, None for ``go-on`` and ``stop``."""
-    names = state.problem.objective_names
-    if if_decided in ("go-on", "stop"):
-        return None
-    word, _, objective = if_decided.partition("=") if isinstance(if_decided, str) else ("", "", "")
-    if word != "winner" or objective not in names:
-        accepted = ", ".join(["go-on", "stop", *(f"winner={name}" for name in names)])
-        raise InputError(f"if_decided must be one of {accepted}, not {if_decided!r}")
-    return names.index(objective)
-
-
-def _by(who: str | None) -> dict[str, Any]:
-    """Return what an event says about who made it."""
-    if who is None:
-        return {}
-    if not is_name(who) or len(who) > _LONGEST_NAME:
-        raise InputError(f"by must be a name of at most {_LONGEST_NAME} printable characters, not {str(who)[:100]!r}")
-    return {"by": who}
-
-
-def _names(unit: str | None, key: str | None, n: int) -> dict[str, Any]:
-    """Return what an ask says about who it is for, and what it is called."""
-    for what, name in (("unit", unit), ("key", key)):
-        if name is not None and not (isinstance(name, str) and 1 <= len(name) <= _LONGEST_NAME):
-            raise InputError(f"{what} must be a text of 1 to {_LONGEST_NAME} characters, not {str(name)[:100]!r}")
-        if name is not None and not _can_be_written(name):
-            raise InputError(f"{what} must be a text that UTF-8 can hold, not {name!r}")
-    if unit is not None and (n != 1 or key is not None):
-        raise InputError("unit: a unit has one assignment, so n must be 1, and a key is not needed")
-    return ({} if unit is None else {"units": [str(unit)]}) | ({} if key is None else {"key": key, "n": n})
-
-
-def _can_be_written(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _known(state: State, n: int, unit: str | None, key: str | None) -> list[Assignment] | None:
-    """Return what a unit has, or what was handed out under a key; None if there is nothing yet."""
-    found = state.units.get(unit) if unit is not None else state.keys.get(key) if key is not None else None
-    if found is None:
-        return None
-    first, count, wanted = Asked(found, 1, 1) if unit is not None else Asked.unpack(found)
-    if wanted != n:
-        raise ConflictError(f"key: {key!r} was used to ask for {wanted:,}, not {n:,}")
-    arms = (state.problem.arms[state.assignments.arm(first + k)] for k in range(count))
-    return [Assignment(first + k, arm) for k, arm in enumerate(arms)]
-
-
-def _hand_out(
-    change: Change, n: int, name: str, objective: int | None = None, more: Mapping[str, Any] | None = None
-) -> list[Assignment]:
-    """Let the rule choose, or take the winner of an objective, and write it down."""
-    _expire(change, name)
-    room = change.state.room(time.time())
-    n = n if room is None else min(n, room)
-    first, problem = change.state.assignments.count + 1, change.state.problem
-    body: dict[str, Any] = {"arms": [None] * n}
-    if objective is not None:
-        winner = change.state.engine.winner(objective)
-        if winner < 0:
-            raise ConflictError("if_decided: no arm keeps every limit, so there is no winner")
-        body = {"arms": [winner] * n, "winner": problem.objective_names[objective]}
-    asked = change.add("asked", {**body, **(more or {})})
-    return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]
-
-
-def _expire(change: Change, name: str) -> None:
-    """Let assignments that have waited for too long no longer count as pending."""
-    patience = change.state.settings.expire_after
-    if patience is not None:
-        overdue = change.state.assignments.overdue(time.time() - patience)
-        if overdue:
-            change.add("expired", {"ids": overdue})
-            _log.info("%s: %d assignments expired: %s", name, len(overdue), overdue[:10])
