@@ -6,42 +6,54 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
 # Ctrl-C once more after this long does not wait.
 _SECONDS_OF_PATIENCE = 2.0
 
 
-@contextmanager
-def ctrl_c_waits(cancel: Callable[[], None] | None = None) -> Iterator[None]:
-    """Let Ctrl-C wait until the block is left, then raise KeyboardInterrupt in place of whatever it raises.
+# Without turning numbers into names and back, which takes longer than the rest.
+_handler_of = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+_handle = getattr(signal.signal, "__wrapped__", signal.signal)
+
+
+class ctrl_c_waits:
+    """Lets Ctrl-C wait until the block is left, then raises KeyboardInterrupt in place of whatever it raises.
 
     ``cancel`` is called to make the block end soon. Pressed again two seconds later, it waits no longer. Does nothing
     in other threads than the first, and where somebody handles the signal already.
     """
-    first = threading.current_thread() is threading.main_thread()
-    if not first or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    pressed: list[float] = []
 
-    def wait(number: int, frame: object) -> None:  # noqa: ARG001
-        if pressed and time.monotonic() > pressed[0] + _SECONDS_OF_PATIENCE:
+    __slots__ = ("_cancel", "_pressed", "_waits")
+
+    def __init__(self, cancel: Callable[[], None] | None = None) -> None:
+        self._cancel, self._pressed, self._waits = cancel, 0.0, False
+
+    def __enter__(self) -> None:
+        first = threading.get_ident() == threading.main_thread().ident
+        if first and _handler_of(signal.SIGINT) is signal.default_int_handler:
+            self._waits = True
+            _handle(signal.SIGINT, self._wait)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._waits:
+            _handle(signal.SIGINT, signal.default_int_handler)
+            if self._pressed:
+                raise KeyboardInterrupt from None
+
+    def _wait(self, number: int, frame: object) -> None:  # noqa: ARG002
+        now = time.monotonic()
+        if self._pressed and now > self._pressed + _SECONDS_OF_PATIENCE:
             raise KeyboardInterrupt
-        pressed.append(time.monotonic())
-        if cancel is not None and len(pressed) == 1:
-            with suppress(Exception):
-                cancel()
-
-    signal.signal(signal.SIGINT, wait)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if pressed:
-            raise KeyboardInterrupt from None
+        if not self._pressed:
+            self._pressed = now
+            if self._cancel is not None:
+                with suppress(Exception):
+                    self._cancel()
 
 
 class ForkGate:
