@@ -35,16 +35,20 @@ def measure(number: int, arm: str) -> dict[str, float]:
 def create(storage: str) -> Experiment:
     """An experiment that will not be decided soon."""
     objectives = ["click:bernoulli", "latency:min:unknown-variance"]
-    return Experiment.create(storage, "fleet", ["A", "B", "C"], objectives, delta=1e-6)
+    guardrails = ["click:at-least=0.05:eps=0.02"]
+    return Experiment.create(storage, "fleet", ["A", "B", "C"], objectives, delta=1e-6, guardrails=guardrails)
 
 
 def work(given: str | Experiment, rounds: int, results: Any) -> None:
     """Ask and tell, so often; report the ids, or the error."""
     try:
         test, ids = Experiment.load(given, "fleet") if isinstance(given, str) else given, []
-        for _ in range(rounds):
-            (assignment,) = test.ask()
-            test.tell(assignment, measure(*assignment))
+        for n in range(rounds):
+            unit = f"{os.getpid()} {n}" if n % 2 else None
+            (assignment,) = test.ask(unit=unit)
+            if unit is not None and test.ask(unit=unit) != [assignment]:
+                raise ValueError(f"{unit} has another assignment now")
+            test.tell(assignment, measure(*assignment), by="fleet")
             ids.append(assignment.id)
         results.put(ids)
     except Exception as error:
@@ -81,8 +85,9 @@ def work_together(storage: str, rounds: int, workers: int, fork: int) -> dict[st
 def tell_until_killed(storage: str, most: int, acknowledged: int) -> None:
     """Ask and tell, and write every id to a pipe as soon as it is acknowledged."""
     test = Experiment.load(storage, "fleet")
-    while test.status().verdict.pulls < most:
-        (assignment,) = test.ask()
+    while (pulls := test.status().verdict.pulls) < most:
+        # Killed in between, the same unit is asked for again, and has the same assignment.
+        (assignment,) = test.ask(unit=f"unit {pulls}")
         test.tell(assignment, measure(*assignment))
         os.write(acknowledged, b"%d\n" % assignment.id)
 
