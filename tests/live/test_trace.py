@@ -20,8 +20,8 @@ def test_points_follow_the_pulls() -> None:
     run(test, 200)
     series = test.series()
     pulls = series.pulls.tolist()
-    assert pulls[:32] == list(range(1, 33))
-    assert all(after - before == max(before // 32, 1) for before, after in pairwise(pulls))
+    assert pulls[:16] == list(range(1, 17))
+    assert all(after - before == max(before // 16, 1) for before, after in pairwise(pulls))
     status = test.status()
     last = int(np.searchsorted(series.pulls, status.verdict.pulls, side="right")) - 1
     assert series.asked[last].sum() >= series.pulls[last]

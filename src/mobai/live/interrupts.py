@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
+from typing import Any
 
 # Ctrl-C once more after this long does not wait.
 _SECONDS_OF_PATIENCE = 2.0
-
-
-# Without turning numbers into names and back, which takes longer than the rest.
-_handler_of = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
-_handle = getattr(signal.signal, "__wrapped__", signal.signal)
+# CPython's own, which do not turn numbers into names and back: that takes longer than the rest.
+_signals: Any = sys.modules.get("_signal", signal)
+_handler_of, _handle = _signals.getsignal, _signals.signal
 
 
 class ctrl_c_waits:

@@ -37,9 +37,9 @@ def link(previous: str, seq: int, kind: str, at: float, text: str) -> str:
     return hashlib.sha256(f"{previous}\n{seq}\n{kind}\n{at!r}\n{text}".encode()).hexdigest()
 
 
-def sealed(event: Event, previous: str) -> Event:
-    """Return an event with its hash; StorageError if it has another one already."""
-    made = link(previous, event.seq, event.kind, event.at, encode(event.body))
+def sealed(event: Event, previous: str, text: str | None = None) -> Event:
+    """Return an event with its hash, given its body as text, or not; StorageError if it has another one already."""
+    made = link(previous, event.seq, event.kind, event.at, encode(event.body) if text is None else text)
     if event.hash not in ("", made):
         raise StorageError(f"event {event.seq} does not belong here: its hash is of another history")
     return event._replace(hash=made)

@@ -254,8 +254,9 @@ class _SqlLog:
 
     def append(self, event: Event) -> Event:
         check_next(event, self._row.seq)
-        added = sealed(event, self._row.head)
-        self._statements.append(self._driver, self._row.number, added)
+        text = encode(event.body)
+        added = sealed(event, self._row.head, text)
+        self._statements.append(self._driver, self._row.number, added, text)
         self._row = self._row._replace(seq=added.seq, head=added.hash, last=None)
         return added
 
@@ -327,9 +328,9 @@ class _Statements:
         """Return the names of all experiments."""
         return [row[0] for row in driver.execute(f"SELECT name FROM {experiments.name} ORDER BY id").fetchall()]
 
-    def append(self, driver: Any, number: int, event: Event) -> None:
-        """Add an event, and note that it is the last."""
-        row = (number, event.seq, event.kind, event.at, encode(event.body), event.hash)
+    def append(self, driver: Any, number: int, event: Event, text: str) -> None:
+        """Add an event, its body as text, and note that it is the last."""
+        row = (number, event.seq, event.kind, event.at, text, event.hash)
         end = (event.seq, event.hash, number)
         if self._locking:
             driver.execute(self._append, (*row, *end))

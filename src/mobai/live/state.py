@@ -133,7 +133,7 @@ class State:
             raise ConflictError("name: the experiment is paused, and hands out nothing until it is resumed")
         if until is not None and now >= until:
             raise ConflictError(f"name: the experiment ended at {time_text(until)}, and hands out nothing more")
-        if (self.engine.barred | ~self.engine.active).all():
+        if self.problem.guardrails and (self.engine.barred | ~self.engine.active).all():
             raise ConflictError("name: every arm breaks a limit, and there is none to hand out")
         if most is None:
             return None

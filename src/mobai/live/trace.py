@@ -1,6 +1,6 @@
 """How an experiment went: at most some hundred points of evidence, counts, means and intervals.
 
-A point is kept whenever the pulls have grown by a thirty-second: every one at first, some 360 in a million. So the
+A point is kept whenever the pulls have grown by a sixteenth: every one at first, some 190 in a million. So the
 points are a function of the journal, and cost next to nothing however long it is.
 """
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mobai.engine.engine import Engine
 from mobai.problem import FloatArray, IntArray, Problem
 
-_GROWTH = 32
+_GROWTH = 16
 _TABLES = ("means", "lower", "upper")
 
 
