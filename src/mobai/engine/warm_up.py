@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from mobai.engine.engine import Engine
+from mobai.engine.explain import explain
 from mobai.errors import InputError
 from mobai.kernels import interpreted
 from mobai.kernels.limits import look_at_limits
@@ -40,6 +41,7 @@ def _play(rule: SamplingRule) -> None:
         engine.intervals()
         engine.forecast()
         engine.differences()
+        explain(engine, 1e-3, rng)
         look_at_limits(engine.observations.arrays)
 
 
