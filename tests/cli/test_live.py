@@ -69,7 +69,7 @@ def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str,
     ("words", "message"),
     [
         (("ask", "no"), "name: there is no experiment 'no'; there are 'ads'"),
-        (("tell", "ads"), "give either ID METRIC=VALUE..., --arm ARM"),
+        (("tell", "ads"), "give one of ID METRIC=VALUE"),
         (("tell", "ads", "1", "click=1", "--drop"), "--drop takes one ID and no metrics"),
         (("tell", "ads", "one", "click=1"), "id must be a whole number, not 'one'"),
         (("tell", "ads", "1"), "at least one METRIC=VALUE is needed"),

@@ -78,7 +78,7 @@ def test_an_observation_nobody_asked_for(capsys: pytest.CaptureFixture[str], log
     assert mobai(capsys, "tell", "ads", "1", "revenue=20")[0] == 0
     for words, message in (
         (("--arm", "C", "signup=1"), "arm must be one of A, B, not 'C'"),
-        (("--arm", "B"), "give either ID METRIC=VALUE..., --arm ARM"),
+        (("--arm", "B"), "give one of ID METRIC=VALUE"),
         (("--arm", "B", "signup=1", "--drop"), "--arm takes METRIC=VALUE..."),
         (("--arm", "B", "signup=1", "signup=0"), "signup is given twice"),
     ):
@@ -94,7 +94,7 @@ def test_an_observation_nobody_asked_for(capsys: pytest.CaptureFixture[str], log
         ("id,signup\n1\n", "row 2 has 1 cells, the first row has 2"),
         ("id,signup,signup\n1,1,0\n", "the column 'signup' is there twice"),
         ("id,signup\n", "has no rows"),
-        ("signup\n1\n", "report 1 has no id"),
+        ("signup\n1\n", "report 1 must have an id or a unit"),
     ],
 )
 def test_reports_that_are_refused(
