@@ -63,7 +63,7 @@ def python_hears_ctrl_c() -> Iterator[None]:
 
 
 def test_ctrl_c_at_any_moment(storage: str, tmp_path: Path) -> None:
-    """A slice of the full test (1,100 tries): nothing but KeyboardInterrupt, and no traceback of a library."""
+    """A slice of the full test (900 tries): nothing but KeyboardInterrupt, and no traceback of a library."""
     new(storage)
     errors = tmp_path / "errors.txt"
     with errors.open("w") as file:

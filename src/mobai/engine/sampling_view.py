@@ -46,10 +46,6 @@ class SamplingView:
         self._asked.clear()
         self._told.clear()
 
-    def has(self, arm: int) -> bool:
-        """Whether an arm takes part."""
-        return bool(self._rows[arm] >= 0)
-
     def ask(self, arm: int, times: int = 1) -> None:
         """Count an arm as asked for, if it takes part; a negative number of times for pulls that never were."""
         row = int(self._rows[arm])

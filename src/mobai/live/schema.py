@@ -54,7 +54,7 @@ snapshots = sa.Table(
 
 
 def _chain_events(connection: sa.Connection) -> None:
-    """Give every event its hash, and the storage an identity. Snapshots of before are of no use."""
+    """Add its hash to every event, and an identity to the storage. Snapshots of before are of no use."""
     if "hash" in {column["name"] for column in sa.inspect(connection).get_columns("mobai_events")}:
         raise StorageError(f"{shown(connection.engine.url)}: is damaged: its tables are newer than their version")
     connection.execute(sa.text("ALTER TABLE mobai_events ADD COLUMN hash TEXT NOT NULL DEFAULT ''"))
@@ -107,7 +107,7 @@ def migrate(engine: sa.Engine, *, create: bool) -> None:
 
 
 def new_identity(connection: sa.Connection) -> str:
-    """Give the storage another identity, and return it."""
+    """Change the identity of the storage, and return the new one."""
     made = uuid.uuid4().hex
     connection.execute(sa.update(version).values(identity=made))
     return made
