@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from mobai import Experiment
 from mobai.live import journal
+from mobai.live.storage import open_journal
 
 ARMS = ["a", "b", "c", "d"]
 OBJECTIVES = ["clicks:gaussian=1", "cost:min:gaussian=1"]
@@ -125,6 +126,35 @@ def long_journals(folder: Path, rounds: int) -> None:
     in_turns(actions, 10)
     short, long = in_turns(actions, rounds).values()
     print(f"ask + tell after 100 and 100,000 events, median ms: {short:.2f} and {long:.2f}, ratio {long / short:.2f}")
+
+
+def without_snapshot(folder: Path, events: int = 200_000) -> None:
+    """Load a journal that has no snapshot, in a process of its own; time and memory."""
+    seed = Experiment.create(f"sqlite:///{folder / 'seed.db'}", "x", ARMS, OBJECTIVES)
+    rng, url = np.random.default_rng(0), f"sqlite:///{folder / 'bare.db'}"
+
+    def rounds() -> Iterator[journal.Event]:
+        for k in range(events // 2):
+            arm, drawn = int(rng.integers(len(ARMS))), rng.normal(size=2).tolist()
+            yield journal.Event(2 + 2 * k, "asked", float(k), {"arms": [arm]})
+            report = [k + 1, {"clicks": drawn[0], "cost": drawn[1]}]
+            yield journal.Event(3 + 2 * k, "told", k + 0.5, {"reports": [report]})
+
+    open_journal(url, create=True).create("x", seed.history()[0], rounds())
+    done = subprocess.run([sys.executable, "-c", _LOAD, url], check=True, capture_output=True, text=True)
+    seconds, megabytes = map(float, done.stdout.split())
+    rate = 1e6 * seconds / events
+    print(f"loading {events:,} events without a snapshot: {seconds:.1f} s, {rate:.1f} us per event, {megabytes:.0f} MB")
+
+
+_LOAD = """
+import resource, sys, time
+import mobai
+mobai.compile_kernels()
+start = time.perf_counter()
+mobai.Experiment.load(sys.argv[1], "x")
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
 
 
 def chain(folder: Path, rounds: int) -> None:
@@ -274,6 +304,7 @@ def main(rounds: int = 30) -> None:
         beside_optuna(folder, rounds)
         batches(folder)
         long_journals(folder, rounds)
+        without_snapshot(folder)
         chain(folder, rounds)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from mobai import Experiment
-from mobai.live.health import RATE, _least_rate, _log_mixture, _log_most
+from mobai.engine.reward_health import RATE
+from mobai.live.health import _least_rate, _log_mixture, _log_most
 from mobai.live.journal import MemoryJournal
 
 OBJECTIVES = ["click:bernoulli", "latency:min:gaussian=10", "score:bounded=0..1", "load:shared-variance"]

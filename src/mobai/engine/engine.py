@@ -26,11 +26,13 @@ from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
 from mobai.kernels.evidence import Scoring
+from mobai.kernels.health import HealthArrays
 from mobai.kernels.observations import BROKEN
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import Decision, StoppingRule
+from mobai.rules.stopping.glr import RosterMonitor
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.differences import Differences, difference_intervals
 from mobai.theory.forecast import Remaining, remaining_samples, remaining_with_limits
@@ -164,30 +166,50 @@ class Engine:
         """Take in the rewards of a pull that was asked for, in the objectives' own units; NaN where one is missing."""
         self.tell_all([Told(arm, rewards, first=True, complete=rewards)], at)
 
-    def tell_all(self, told: Sequence[Told], at: float | None = None) -> None:
-        """Take in the rewards of several pulls as one moment: the evidence is looked at once, after the last."""
-        if not told:
-            return
+    def tell_all(self, told: Sequence[Told], at: float | None = None) -> Moment:
+        """Take in the rewards of several pulls as one moment: the evidence is looked at once, after the last.
+
+        Return what was taken in.
+        """
         if self._complete is self._evidence and any(one.complete is None for one in told):
             self._complete = copy.deepcopy(self._evidence)
-        moment = self._moment([(one.arm, one.rewards, one.first) for one in told])
+        taken_in = moment = self._moment([(one.arm, one.rewards, one.first) for one in told])
         looked = self._evidence.tell_all(moment, at)
         self._check.tell_all(moment, self.observations)
         if not all(one.first and one.complete is one.rewards for one in told):
             whole = [(one.arm, one.complete, True) for one in told if one.complete is not None]
             if not whole:
-                return
+                return taken_in
             moment = self._moment(whole)
         self.sampling.tell_all(moment)
         if self._complete is not self._evidence:
             looked = self._complete.tell_all(moment, at)
         if looked:
             self._set_focus()
+        return taken_in
+
+    @property
+    def can_fold(self) -> bool:
+        """Whether :meth:`fold` can be used: every pull was complete, nothing is limited, the default threshold."""
+        alone = self._complete is self._evidence and not self.problem.guardrails
+        return alone and isinstance(self._evidence.monitor, RosterMonitor)
+
+    def fold(self, told: Sequence[Told], at: Sequence[float | None], health: HealthArrays) -> None:
+        """Take in pulls, each complete and a moment of its own: the same as telling one after the other, and faster.
+
+        ``health`` is what follows the rewards to see whether something is wrong.
+        """
+        rows, done = self._moment([(one.arm, one.rewards, True) for one in told]), 0
+        while done < len(told):
+            done, found = self._evidence.fold(self._check.repeats, health, rows, at, done)
+            if found:
+                self._set_focus()
+        self.sampling.tell_each(rows)
 
     def _moment(self, pulls: Sequence[tuple[int, Any, bool]]) -> Moment:
         """Return arms, rewards in the objectives' own units, and which are the first of their pull, as a moment."""
-        arms, rewards, first = zip(*pulls, strict=True)
-        oriented = np.array(rewards, np.float64) * self.problem.signs
+        arms, rewards, first = zip(*pulls, strict=True) if pulls else ((), (), ())
+        oriented = np.array(rewards, np.float64).reshape(-1, len(self.problem.signs)) * self.problem.signs
         return Moment(np.array(arms, np.int64), oriented, np.array(first, np.bool_))
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:

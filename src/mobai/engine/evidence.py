@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from mobai.errors import InputError
+from mobai.kernels.health import HealthArrays
+from mobai.kernels.repeats import RepeatArrays
 from mobai.problem import IntArray, Problem
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
+from mobai.rules.stopping.glr import RosterMonitor
 from mobai.theory.observations import Moment, Observations
 
 
@@ -30,6 +33,16 @@ class Evidence:
         self.observations.tell_all(moment)
         settled = self._settle()
         return self.monitor.look(self.observations, at) or settled
+
+    def fold(
+        self, repeats: RepeatArrays, health: HealthArrays, rows: Moment, at: Sequence[float | None], begin: int
+    ) -> tuple[int, bool]:
+        """Add complete pulls from one on, each a moment of its own, until something is decided.
+
+        Return how many have been added with those before ``begin``, and whether something may have been decided.
+        """
+        assert isinstance(self.monitor, RosterMonitor)
+        return self.monitor.fold(self.observations, repeats, health, rows, at, begin)
 
     def limit_statuses(self, level: float) -> IntArray:
         """Return what can be said of each arm and limit at a level: 0 nothing, 1 it is kept, 2 it is broken."""

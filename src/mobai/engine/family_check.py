@@ -51,6 +51,11 @@ class FamilyCheck:
             places, rewards = _shuffled(places, rewards)
         count_repeats(self._found, places, rewards, arrays.counts, arrays.scatter)
 
+    @property
+    def repeats(self) -> RepeatArrays:
+        """What was found so far, in the arrays that the kernels read."""
+        return self._found
+
     def add_arm(self) -> None:
         """Make room for one more arm."""
         last, repeats, near = (np.hstack([table, np.zeros((len(table), 1))]) for table in self._found)

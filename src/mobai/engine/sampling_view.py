@@ -58,6 +58,11 @@ class SamplingView:
         if len(self._told) >= _MOST_KEPT:
             self._catch_up()
 
+    def tell_each(self, rows: Moment) -> None:
+        """Add the rewards of several pulls, each of them a moment of its own."""
+        self._catch_up()
+        self._observations.tell_each(rows._replace(arms=self._rows[rows.arms]))
+
     def enrol(self, problem: Problem, active: npt.NDArray[np.bool_]) -> None:
         """Take note of who takes part now; what was observed of them is kept."""
         rows = [*self._rows.tolist(), *[-1] * (problem.shape[0] - len(self._rows))]

@@ -7,13 +7,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from mobai.engine.engine import Engine
+from mobai.engine.engine import Engine, Told
 from mobai.engine.explain import explain
+from mobai.engine.reward_health import new_health
 from mobai.errors import InputError
 from mobai.kernels import interpreted
+from mobai.kernels.health import note_reports
 from mobai.kernels.limits import look_at_limits
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
+from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
 
 _log = logging.getLogger(__name__)
@@ -43,6 +46,13 @@ def _play(rule: SamplingRule) -> None:
         engine.differences()
         explain(engine, 1e-3, rng)
         look_at_limits(engine.observations.arrays)
+        note_reports(new_health(problem), engine.observations.arrays, *engine.tell_all([]))
+
+
+def warm_up_folding() -> None:
+    """Compile, or load from the cache, what reads long journals."""
+    engine = Engine(Problem(2, ["one:bernoulli"]), Uniform(), GLR(reserve=0.1), log_inv_delta=1.0)
+    engine.fold([Told(0, [1.0], first=True, complete=[1.0])], [None], new_health(engine.problem))
 
 
 def check_rule(rule: SamplingRule, problem: Problem) -> None:

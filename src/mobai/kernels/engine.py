@@ -19,8 +19,10 @@ from mobai.kernels.evidence import (
     score_of,
     weakest_pair,
 )
+from mobai.kernels.health import HealthArrays, note_report
 from mobai.kernels.limits import find_eligible, note_limits
 from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, breaks_limits, end_moment
+from mobai.kernels.repeats import RepeatArrays, count_repeat
 from mobai.kernels.shared import noise_bound
 
 
@@ -86,6 +88,37 @@ def look(scoring: Scoring, sticky: bool, obs: ObservationArrays, bars: Vector, b
             if evidence > bars[n]:
                 found[n], any_found = evidence, True
     return any_found
+
+
+@entry
+def fold(
+    scoring: Scoring,
+    obs: ObservationArrays,
+    repeats: RepeatArrays,
+    health: HealthArrays,
+    records: tuple[Vector, Integers, Vector],
+    arms: Integers,
+    rewards: Matrix,
+    begin: int,
+) -> int:
+    """Take in complete pulls from one on, each a moment of its own, until something is found; in place.
+
+    The same as :func:`record`, ``count_repeats``, ``note_reports`` and :func:`look` (of a sticky rule, with its bars,
+    blocks and what it finds) for each. Return how many have been taken in with those before ``begin``.
+    """
+    bars, blocks, found = records
+    for n in range(begin, len(arms)):
+        arm = arms[n]
+        take_in(obs, arm, rewards[n], True, False)
+        end_moment(obs)
+        for m in range(rewards.shape[1]):
+            if not math.isnan(rewards[n, m]):
+                count_repeat(repeats, m, arm, rewards[n, m], obs.counts[m, arm], obs.scatter[m, arm])
+        note_report(health, obs, arm, rewards[n], True)
+        now = Scoring(scoring.kind, scoring.prices, scoring.pulls + (n + 1 - begin))
+        if look(now, True, obs, bars, blocks, found):
+            return n + 1
+    return len(arms)
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mobai.kernels.compiled import entry
+from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.dense import Integers, Matrix
 
 # Rewards are equal up to so many times their scatter and their size: sums of rounded numbers differ in the last digits.
@@ -28,14 +28,18 @@ def count_repeats(found: RepeatArrays, arms: Integers, rewards: Matrix, counts: 
     """
     for n in range(len(rewards)):
         for m in range(rewards.shape[1]):
-            reward, i = rewards[n, m], arms[n, m]
-            if math.isnan(reward):
-                continue
-            last = found.last[m, i]
-            distance = abs(reward - last)
-            sd = math.sqrt(scatter[m, i] / max(counts[m, i] - 1.0, 1.0))
-            if distance <= SAME_SCATTER * sd + SAME_SIZE * abs(reward):
-                found.repeats[m, i] += 1.0
-            elif distance <= 0.5 * sd:
-                found.near[m, i] += 1.0
-            found.last[m, i] = reward
+            if not math.isnan(rewards[n, m]):
+                i = arms[n, m]
+                count_repeat(found, m, i, rewards[n, m], counts[m, i], scatter[m, i])
+
+
+@kernel
+def count_repeat(found: RepeatArrays, m: int, i: int, reward: float, count: float, scatter: float) -> None:
+    """Take in one reward, with the count and the scatter of its arm; in place."""
+    distance = abs(reward - found.last[m, i])
+    sd = math.sqrt(scatter / max(count - 1.0, 1.0))
+    if distance <= SAME_SCATTER * sd + SAME_SIZE * abs(reward):
+        found.repeats[m, i] += 1.0
+    elif distance <= 0.5 * sd:
+        found.near[m, i] += 1.0
+    found.last[m, i] = reward

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mobai.engine import Policy
-from mobai.engine.warm_up import warm_up
+from mobai.engine.warm_up import warm_up, warm_up_folding
 from mobai.kernels import interpreted
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
@@ -31,6 +31,7 @@ def compile_kernels() -> None:
     surrogate_proportions(Instance(_MEANS), [0.3, 0.3, 0.4])
     for name in ("mixture", "empirical"):
         threshold(name, _LEVEL, arms=2, objectives=1, pulls=1, leader_pulls=1, other_pulls=1)
+    warm_up_folding()
     for name in SAMPLING:
         _play(Policy(sampling_rule(f"{name}:delta=0.1" if name == "successive-elimination" else name)))
 

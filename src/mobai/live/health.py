@@ -16,25 +16,26 @@ at most one in a thousand, as long as nothing is wrong:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from mobai.engine.reward_health import FIRST_BORDER, RATE, new_health, patience, with_one_more_arm
 from mobai.kernels.engine import weigh
 from mobai.kernels.evidence import MIXTURE, Scoring
-from mobai.kernels.observations import NORMAL, SHARED, UNIT
+from mobai.kernels.health import note_reports
+from mobai.kernels.observations import SHARED, UNIT
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, Assignments
 from mobai.problem import FloatArray, Objective, Problem, UnknownVariance
-from mobai.theory.observations import Observations
+from mobai.theory.observations import Moment, Observations
 from mobai.theory.thresholds import no_prices
 
-RATE = 0.001
-_FIRST_BORDER = 16
 _MANY_ANSWERS = 30
 # How much of an arm's rewards must be at the end of a range to be remarked on.
 _EDGE_SHARE, _EDGE_LEAST = 0.05, 100
+# What a snapshot has of it.
+_KEPT = ("reports", "arrived", "since", "far", "at_top", "border", "early", "earlier")
 
 
 class Concern(NamedTuple):
@@ -45,54 +46,24 @@ class Concern(NamedTuple):
 
 
 class Health:
-    """What is followed of an experiment to see whether something is wrong with it."""
+    """What is followed of an experiment to see whether something is wrong with it.
+
+    Attributes
+    ----------
+    found
+        What was found so far, in the arrays that the kernels read.
+    """
 
     def __init__(self, problem: Problem) -> None:
-        metrics = len(problem.metrics)
-        self._reports = 0
-        self._arrived, self._since = np.zeros((2, metrics), np.int64)
-        self._far = np.zeros((metrics, problem.shape[0]), np.int64)
-        self._at_top = np.zeros((metrics, problem.shape[0]), np.int64)
-        # Of each metric and arm: when the border moves on, and the statistics up to the last two borders.
-        self._next = np.full((metrics, problem.shape[0]), _FIRST_BORDER, np.int64)
-        points = Observations(problem).arrays.histograms.shape[2]
-        self._early = np.zeros((2, metrics, problem.shape[0], 3 + points))
+        self.found = new_health(problem)
 
     def add_arm(self) -> None:
         """Make room for one more arm."""
-        for name in ("_far", "_at_top", "_next"):
-            table = getattr(self, name)
-            filler = _FIRST_BORDER if name == "_next" else 0
-            setattr(self, name, np.hstack([table, np.full((len(table), 1), filler)]))
-        self._early = np.concatenate([self._early, np.zeros_like(self._early[:, :, :1])], axis=2)
+        self.found = with_one_more_arm(self.found)
 
-    def note(
-        self, problem: Problem, told: Sequence[tuple[int, Iterable[float], bool]], observations: Observations
-    ) -> None:
-        """Take in reports: an arm, rewards (NaN for what is not in them), and whether it is the first on its pull."""
-        arrays = observations.arrays
-        for arm, rewards, first in told:
-            self._reports += first
-            for m, reward in enumerate(rewards):
-                if math.isnan(reward):
-                    self._since[m] += first
-                    continue
-                if first:
-                    self._arrived[m] += 1
-                    self._since[m] = 0
-                if arrays.objectives.model[m] == NORMAL:
-                    self._far[m, arm] += _is_far(problem, observations, m, arm, reward)
-                elif arrays.objectives.model[m] == UNIT:
-                    self._at_top[m, arm] += reward == problem.metrics[m].family.range[1]
-                if arrays.counts[m, arm] >= self._next[m, arm]:
-                    self._move_border(observations, m, arm)
-
-    def _move_border(self, observations: Observations, m: int, arm: int) -> None:
-        arrays = observations.arrays
-        self._early[0, m, arm] = self._early[1, m, arm]
-        self._early[1, m, arm, :3] = arrays.counts[m, arm], arrays.means[m, arm], arrays.scatter[m, arm]
-        self._early[1, m, arm, 3:] = arrays.histograms[m, arm]
-        self._next[m, arm] = 2 * int(arrays.counts[m, arm])
+    def note(self, moment: Moment, observations: Observations) -> None:
+        """Take in what was told in a moment, which the observations have in them already."""
+        note_reports(self.found, observations.arrays, *moment)
 
     def concerns(self, problem: Problem, assignments: Assignments, observations: Observations) -> list[Concern]:
         """Return what looks wrong now."""
@@ -105,23 +76,23 @@ class Health:
         ]
 
     def _silence(self, problem: Problem) -> list[Concern]:
-        found = []
+        found, silent = self.found, []
         for m, name in enumerate(problem.metric_names):
-            arrived, since = int(self._arrived[m]), int(self._since[m])
+            arrived, since = int(found.arrived[m]), int(found.since[m])
             if arrived == 0 or since == 0:
                 continue
-            least = _least_rate(arrived, self._reports - since, RATE / len(problem.metrics) / 2)
+            least = _least_rate(arrived, int(found.reports[0]) - since, RATE / len(problem.metrics) / 2)
             allowed = math.log(RATE / len(problem.metrics) / 2) + math.log(6 / math.pi**2) - 2 * math.log(arrived)
             if since * math.log1p(-least) < allowed:
                 text = f"{name}: has stopped coming: in none of the last {since:,} reports, in {arrived:,} before"
-                found.append(Concern("silence", text))
-        return found
+                silent.append(Concern("silence", text))
+        return silent
 
     def _drift(self, problem: Problem, observations: Observations) -> list[Concern]:
         found = []
         tests = len(problem.metrics) * problem.shape[0]
-        for m, arm in np.argwhere(self._early[1, :, :, 0] > 0).tolist():
-            for early in self._early[:, m, arm]:
+        for m, arm in np.argwhere(self.found.early[:, :, 0] > 0).tolist():
+            for early in (self.found.earlier[m, arm], self.found.early[m, arm]):
                 if not (early[0] > 0 and self._is_change(problem, observations, m, arm, early, tests)):
                     continue
                 text = (
@@ -136,7 +107,7 @@ class Health:
         self, problem: Problem, observations: Observations, m: int, arm: int, early: FloatArray, tests: int
     ) -> bool:
         """Whether rewards before and after a border differ beyond chance, for all borders and arms together."""
-        border = math.log2(early[0] / _FIRST_BORDER) + 1
+        border = math.log2(early[0] / FIRST_BORDER) + 1
         needed = math.log(tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(border) + math.log(2)
         return _evidence_of_change(problem, observations, m, arm, early) > needed
 
@@ -144,7 +115,7 @@ class Health:
         counts, found = observations.arrays.counts, []
         for m, metric in enumerate(problem.metrics):
             whole = metric.family.histogram_bins != 64 or metric.family.word == "bernoulli"
-            share = self._at_top[m] / np.maximum(counts[m], 1)
+            share = self.found.at_top[m] / np.maximum(counts[m], 1)
             many = (counts[m] >= _EDGE_LEAST) & (share > _EDGE_SHARE)
             if many.any() and not whole:
                 arm = int(np.argmax(np.where(many, share, 0)))
@@ -153,44 +124,24 @@ class Health:
                     "the range, as if they were cut off there"
                 )
                 found.append(Concern("edge", text))
-            if self._far[m].any():
-                arm = int(self._far[m].argmax())
-                text = (
-                    f"{metric.name}: {self._far[m, arm]:,} rewards of {problem.arms[arm]} are far outside the stated sd"
-                )
-                found.append(Concern("outliers", text))
+            if self.found.far[m].any():
+                arm = int(self.found.far[m].argmax())
+                count = f"{self.found.far[m, arm]:,} rewards of {problem.arms[arm]}"
+                found.append(Concern("outliers", f"{metric.name}: {count} are far outside the stated sd"))
         return found
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything as arrays."""
-        return {
-            "reports": np.array(self._reports),
-            "arrived": self._arrived,
-            "since": self._since,
-            "far": self._far,
-            "at_top": self._at_top,
-            "next": self._next,
-            "early": self._early,
-        }
+        return {name: getattr(self.found, name) for name in _KEPT}
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Take over what :meth:`arrays` returned."""
-        self._reports = int(arrays["reports"])
-        for name in ("arrived", "since", "far", "at_top", "next", "early"):
-            setattr(self, f"_{name}", arrays[name])
-
-
-def _is_far(problem: Problem, observations: Observations, m: int, arm: int, reward: float) -> bool:
-    """Whether a reward is further from its arm's mean than one in a thousand experiments would ever see."""
-    arrays = observations.arrays
-    n = float(arrays.counts[m, arm])
-    if n < 2:
-        return False
-    mean = float(arrays.means[m, arm] + arrays.objectives.offset[m]) * float(problem.signs[m])
-    # The mean has the reward in it: its own deviation is n / (n - 1) times as large, with a variance of n / (n - 1).
-    apart = (reward - mean) / float(problem.sd[arm, m]) * math.sqrt(n / (n - 1))
-    tests = len(problem.metrics) * problem.shape[0]
-    return apart * apart > 2 * (math.log(2 * tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(n))
+        """Take over what :meth:`arrays` returned; ValueError or KeyError if it cannot have."""
+        for name in _KEPT:
+            mine = getattr(self.found, name)
+            if arrays[name].dtype != mine.dtype or arrays[name].ndim != mine.ndim or len(arrays[name]) != len(mine):
+                raise ValueError(f"{name}: not like {mine.shape} of type {mine.dtype}")
+        found = self.found._replace(**{name: arrays[name] for name in _KEPT})
+        self.found = found._replace(patience=patience(found.border.size))
 
 
 def _never_came(problem: Problem, observations: Observations) -> list[Concern]:

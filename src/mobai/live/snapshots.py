@@ -20,7 +20,7 @@ from mobai.live.state import State
 from mobai.rules.stopping import Decision
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 10
+_LAYOUT = 11
 _DIGEST = hashlib.sha256().digest_size
 
 

@@ -28,6 +28,9 @@ from mobai.rules.stopping import GLR
 from mobai.seeds import NumberedStreams
 from mobai.views.data import time_text
 
+# How many pulls of a journal are taken in at a time: fewer go one by one.
+_LEAST_FOLDED, _MOST_BEHIND = 64, 512
+
 
 class Difference(NamedTuple):
     """An assignment for another arm than the sampling rule chooses today."""
@@ -60,6 +63,8 @@ class State:
         self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
         self._recorded_before: list[Told] = []  # in the same moment
+        # While a journal is read, pulls wait to be taken in many at a time.
+        self._folds, self._behind = False, list[tuple[Told, float]]()
         self.engine = new_engine(self.settings)
         self.assignments = Assignments(len(self.settings.problem.metrics))
         self.trace, self.health = Trace(), Health(self.settings.problem)
@@ -84,6 +89,8 @@ class State:
         if event.kind == "asked":
             event = self._asked(event)
         elif event.kind in _HANDLERS:
+            if event.kind != "told":
+                self._catch_up()
             _HANDLERS[event.kind](self, event)
         else:
             raise StorageError(f"event {event.seq} is {event.kind!r}, which this mobai does not know")
@@ -92,6 +99,7 @@ class State:
 
     def apply_all(self, events: Iterable[Event]) -> None:
         """Take events of a journal in, all of them complete."""
+        self._folds = True
         for event in events:
             try:
                 if self.apply(event) != event:
@@ -99,6 +107,8 @@ class State:
                 self.head = event.hash
             except (InputError, LookupError, TypeError, ValueError) as error:
                 raise StorageError(f"event {event.seq} ({event.kind}) is damaged: {error}") from error
+        self._catch_up()
+        self._folds = False
 
     def told_of(self, number: int) -> Iterable[tuple[str, float]]:
         """Return what was told of an assignment, by objective: NaN for nothing, infinity for what will not come."""
@@ -160,7 +170,7 @@ class State:
             self._name(self.units, unit, first + n)
         if "key" in event.body:
             self._name(self.keys, event.body["key"], Asked(first, len(arms), event.body["n"]).packed)
-        return event._replace(body={**event.body, "arms": arms})
+        return event if arms == event.body["arms"] else event._replace(body={**event.body, "arms": arms})
 
     def _name(self, table: NumberTable, name: Any, number: int) -> None:
         """Let a name stand for an assignment."""
@@ -197,6 +207,7 @@ class State:
     def _remember(self, number: int, asked: int) -> None:
         """Make the choice of an earlier assignment again, for a rule that remembers its choices, or to compare."""
         if self._compare or len(self.engine.memory) > 0:
+            self._catch_up()
             chosen = self._choose(number)
             if chosen != asked:
                 self.engine.forget_choices()
@@ -210,10 +221,28 @@ class State:
         self._tell([self._answer(report) for report in reports], event.at)
 
     def _tell(self, told: list[Told], at: float) -> None:
-        """Let the engine take in what was told, and those who follow how it goes."""
-        self.engine.tell_all(told, at)
-        self.health.note(self.problem, [(one.arm, one.rewards, one.first) for one in told], self.engine.observations)
+        """Let the engine take in what was told, and those who follow how it goes; in a journal, many at a time."""
+        if self._folds and len(told) == 1 and told[0].complete is told[0].rewards and self.engine.can_fold:
+            self._behind.append((told[0], at))
+            if len(self._behind) >= _MOST_BEHIND or self.engine.told + len(self._behind) >= self.trace.next:
+                self._catch_up()
+        else:
+            self._catch_up()
+            self._tell_now(told, at)
+
+    def _tell_now(self, told: list[Told], at: float) -> None:
+        self.health.note(self.engine.tell_all(told, at), self.engine.observations)
         self.trace.note(self.engine, at)
+
+    def _catch_up(self) -> None:
+        """Let the engine take in what it is behind with: pulls that were told one by one."""
+        behind, self._behind = self._behind, []
+        if len(behind) < _LEAST_FOLDED:
+            for one, at in behind:
+                self._tell_now([one], at)
+        else:
+            self.engine.fold([one for one, _ in behind], [at for _, at in behind], self.health.found)
+            self.trace.note(self.engine, behind[-1][1])
 
     def _recorded(self, event: Event) -> None:
         """Enter pulls that nobody asked for: assignments that were answered when they were handed out.

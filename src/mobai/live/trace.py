@@ -59,12 +59,12 @@ class Trace:
 
     def __init__(self) -> None:
         self._points: list[dict[str, npt.NDArray[Any]]] = []
-        self._next = 1
+        self.next = 1  # after how many pulls
 
     def note(self, engine: Engine, at: float) -> None:
         """Keep a point, if it is time for one."""
-        if engine.told >= self._next:
-            self._next = engine.told + max(engine.told // _GROWTH, 1)
+        if engine.told >= self.next:
+            self.next = engine.told + max(engine.told // _GROWTH, 1)
             self._points.append(_point(engine, at))
 
     def series(self, problem: Problem, threshold: float) -> Series:
@@ -98,7 +98,7 @@ class Trace:
             raise ValueError("trace: not arrays of the same length")
         self._points = [{name: array[n] for name, array in arrays.items()} for n in range(count)]
         last = int(arrays["pulls"][-1]) if count else 0
-        self._next = last + max(last // _GROWTH, 1) if count else 1
+        self.next = last + max(last // _GROWTH, 1) if count else 1
         if last > told:
             raise ValueError("trace: it goes further than the pulls")
 

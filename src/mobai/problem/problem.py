@@ -18,6 +18,7 @@ from mobai.problem.objective import Objective, is_name
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
+_NUMBERS = (Real, np.bool_)
 # Beyond these, squares of standardised gaps would leave the range of floating point numbers.
 _LARGEST = 1e100
 _SD_RANGE = (1e-50, 1e50)
@@ -185,7 +186,7 @@ class Problem:
                 raise InputError(f"rewards: names must be among {', '.join(names)}, not {name!r}")
             if value is None:
                 continue
-            if not isinstance(value, Real | np.bool_) or value != value:  # NaN is no number
+            if (type(value) is not float and not isinstance(value, _NUMBERS)) or value != value:  # NaN is no number
                 raise InputError(f"rewards: {name!r} must be a number, not {value!r}; leave it out if it is missing")
             try:
                 values[names.index(name)] = float(value)

@@ -213,6 +213,11 @@ class Observations:
         kernels.record(self.arrays, *rows, ends, self.counts_pending)
         self.told += int(np.count_nonzero(rows.first))
 
+    def tell_each(self, rows: Moment) -> None:
+        """Add the rewards of several pulls, each of them a moment of its own."""
+        kernels.record(self.arrays, *rows, np.arange(1, len(rows.arms) + 1), self.counts_pending)
+        self.told += int(np.count_nonzero(rows.first))
+
     def limit_statuses(self, level: float, surcharges: FloatArray) -> IntArray:
         """Return what can be said of each arm and limit at a level: 0 nothing, 1 it is kept, 2 it is broken.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from mobai.errors import InputError
 from mobai.kernels import engine as kernels
 from mobai.kernels.evidence import Scoring
+from mobai.kernels.health import HealthArrays
+from mobai.kernels.repeats import RepeatArrays
 from mobai.problem import FloatArray, Problem
 from mobai.problem.family import is_number
 from mobai.problem.guardrail import NOBODY
@@ -17,7 +20,7 @@ from mobai.rules.stopping.base import Decision
 from mobai.rules.stopping.records import EvidenceRecords
 from mobai.rules.stopping.roster import KEPT_BACK, Roster
 from mobai.theory.intervals import IntervalLevels
-from mobai.theory.observations import Observations
+from mobai.theory.observations import Moment, Observations
 from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_log_inv_delta
 
 _LEAST_RESERVE = 1e-100
@@ -131,15 +134,41 @@ class GLRMonitor:
 
     def look(self, observations: Observations, at: float | None = None) -> bool:
         """Enter what exceeds all evidence so far, or the only level that matters; whether something did."""
-        found, pulls, arrays = self._found, observations.told, observations.arrays
-        scoring = Scoring(self._kind, self.roster.prices, float(pulls))
+        found, arrays, scoring = self._found, observations.arrays, self.scoring(observations.told)
         if not kernels.look(scoring, self._sticky, arrays, self.records.bars, self._blocks, found):
             return False
+        self._enter(scoring, observations, at)
+        return True
+
+    def fold(
+        self,
+        observations: Observations,
+        repeats: RepeatArrays,
+        health: HealthArrays,
+        rows: Moment,
+        at: Sequence[float | None],
+        begin: int,
+    ) -> tuple[int, bool]:
+        """Take in complete pulls from one on, each a moment of its own, until something exceeds what is looked for.
+
+        Return how many have been taken in with those before ``begin``, and whether something was found.
+        """
+        scoring = self.scoring(observations.told)
+        records = self.records.bars, self._blocks, self._found
+        done = kernels.fold(scoring, observations.arrays, repeats, health, records, rows.arms, rows.rewards, begin)
+        observations.told += done - begin
+        found = bool((self._found > -np.inf).any())
+        if found:
+            self._enter(self.scoring(observations.told), observations, at[done - 1])
+        return done, found
+
+    def _enter(self, scoring: Scoring, observations: Observations, at: float | None) -> None:
+        """Enter what was found."""
+        found, arrays, pulls = self._found, observations.arrays, observations.told
         nobody = kernels.nobody_qualifies(scoring, arrays) if self._problem.guardrails else -math.inf
         for n in np.flatnonzero(found > -np.inf).tolist():
             answers = arrays.leaders if found[n] > nobody else np.full_like(arrays.leaders, NOBODY)
             self.records.add(n, float(found[n]), answers, pulls, at)
-        return True
 
     def evidence(self, observations: Observations) -> FloatArray:
         """Return the evidence of every objective at this moment, in nats."""

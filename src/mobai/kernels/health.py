@@ -1,0 +1,75 @@
+"""What is followed of the rewards to see whether something is wrong: silence, outliers, ends of ranges, drift."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.dense import Cube, Integers, IntMatrix, Matrix, Truths, Vector, copy
+from mobai.kernels.observations import NORMAL, UNIT, ObservationArrays
+
+
+class HealthArrays(NamedTuple):
+    """Per metric, or per metric and arm."""
+
+    reports: Integers  # one number: first reports on an assignment
+    arrived: Integers  # how many of these had the metric
+    since: Integers  # how many have not had it since one had
+    far: IntMatrix  # rewards further from their mean than chance explains
+    at_top: IntMatrix  # rewards at the upper end of their range
+    border: IntMatrix  # at how many rewards the statistics are noted again
+    early: Cube  # count, mean, scatter and histogram when they were noted last
+    earlier: Cube  # and the time before
+    top: Vector  # the upper end of the range in its own direction, oriented
+    patience: Vector  # one number: the evidence against chance that makes a reward an outlier, in nats
+
+
+@entry
+def note_reports(health: HealthArrays, obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truths) -> None:
+    """Take in oriented rewards, NaN where one is missing, that the observations have in them already; in place."""
+    for n in range(len(arms)):
+        note_report(health, obs, arms[n], rewards[n], first[n])
+
+
+@kernel
+def note_report(health: HealthArrays, obs: ObservationArrays, arm: int, rewards: Vector, first: bool) -> None:
+    """Take in one report; in place."""
+    if first:
+        health.reports[0] += 1
+    for m in range(len(rewards)):
+        if math.isnan(rewards[m]):
+            if first:
+                health.since[m] += 1
+            continue
+        if first:
+            health.arrived[m] += 1
+            health.since[m] = 0
+        if obs.objectives.model[m] == NORMAL:
+            if is_far(health, obs, m, arm, rewards[m]):
+                health.far[m, arm] += 1
+        elif obs.objectives.model[m] == UNIT and rewards[m] == health.top[m]:
+            health.at_top[m, arm] += 1
+        if obs.counts[m, arm] >= health.border[m, arm]:
+            move_border(health, obs, m, arm)
+
+
+@kernel
+def is_far(health: HealthArrays, obs: ObservationArrays, m: int, arm: int, reward: float) -> bool:
+    """Whether a reward is further from its arm's mean than one in a thousand experiments would ever see."""
+    n = obs.counts[m, arm]
+    if n < 2.0:
+        return False
+    # The mean has the reward in it: its own deviation is n / (n - 1) times as large, with a variance of n / (n - 1).
+    apart = (reward - (obs.means[m, arm] + obs.objectives.offset[m])) / obs.sd[m, arm] * math.sqrt(n / (n - 1.0))
+    return apart * apart > 2.0 * (health.patience[0] + 2.0 * math.log(n))
+
+
+@kernel
+def move_border(health: HealthArrays, obs: ObservationArrays, m: int, arm: int) -> None:
+    """Note the statistics of an arm, and when to do so again: once its rewards have doubled; in place."""
+    early = health.early[m, arm]
+    copy(early, health.earlier[m, arm])
+    early[0], early[1], early[2] = obs.counts[m, arm], obs.means[m, arm], obs.scatter[m, arm]
+    copy(obs.histograms[m, arm], early[3:])
+    health.border[m, arm] = 2 * int(obs.counts[m, arm])
