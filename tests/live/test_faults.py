@@ -18,7 +18,10 @@ import sqlalchemy as sa
 
 from mobai import Experiment, InputError, StorageError
 from mobai.live import schema, sql
+from mobai.live.ledger import Change
+from mobai.live.operations import Operation
 from mobai.live.sql import SqlJournal
+from mobai.live.transactions import carry_out
 
 FLEET = Path(__file__).with_name("fleet.py")
 
@@ -156,7 +159,7 @@ def test_a_newer_schema(storage: str) -> None:
     with journal._database.engine.begin() as connection:
         connection.execute(sa.update(schema.version).values(version=99))
     journal.close()
-    with pytest.raises(StorageError, match=r"was written by a newer mobai \(schema 99, this one knows 2\)"):
+    with pytest.raises(StorageError, match=r"was written by a newer mobai \(schema 99, this one knows 3\)"):
         SqlJournal(storage)
 
 
@@ -174,7 +177,7 @@ def test_migrations_run_once_and_in_order(storage: str, monkeypatch: pytest.Monk
     for _ in range(2):
         journal = SqlJournal(storage)
         with journal._database.engine.connect() as connection:
-            assert connection.scalar(sa.select(schema.version.c.version)) == 3
+            assert connection.scalar(sa.select(schema.version.c.version)) == 4
             assert "mobai_notes" in sa.inspect(connection).get_table_names()
         assert Experiment.load(journal, "x").verdict().pulls == 1
         journal.close()
@@ -207,9 +210,11 @@ def test_a_connection_that_is_cut(database: str) -> None:
             raise reason
 
     def ask() -> None:
-        with test._ledger.change() as change:
+        def run(change: Change) -> None:
             change.add("asked", {"arms": [0]})
             cut_off_everybody(database)
+
+        carry_out(test._ledger, Operation(run))
 
     for reason in (InputError("no"), KeyboardInterrupt()):
         with pytest.raises(type(reason)):

@@ -62,7 +62,7 @@ def test_what_is_told_later_completes_the_pull() -> None:
         [(number, {"signup": metrics["signup"]}) for number, (_, metrics) in zip(numbers, rows, strict=True)]
     )
     np.testing.assert_allclose(parts.verdict().evidence, whole.verdict().evidence, rtol=1e-12)
-    engines = [test._ledger._known().engine for test in (parts, whole)]
+    engines = [test._ledger.known().engine for test in (parts, whole)]
     assert engines[0].sampling.observations.told == engines[1].sampling.observations.told == 200
     ours, theirs = (engine.sampling.observations.means for engine in engines)
     np.testing.assert_allclose(ours, theirs)
@@ -125,11 +125,11 @@ def test_focus_waits_for_complete_pulls() -> None:
     for n in range(240):
         numbers.append(test.record("ABC"[n % 3], {"click": float(n % 3 == 2)}))
     assert test.verdict().decisions[0] is not None
-    sampled = test._ledger._known().engine.sampling.observations
+    sampled = test._ledger.known().engine.sampling.observations
     assert sampled.undecided.tolist() == [True, True]
     assert sampled.told == 0
     test.tell_all([(number, {"signup": float(number.id % 2)}) for number in numbers])
-    sampled = test._ledger._known().engine.sampling.observations
+    sampled = test._ledger.known().engine.sampling.observations
     assert sampled.undecided.tolist() == [False, True]
 
 

@@ -81,7 +81,8 @@ def test_a_lock_that_is_not_given_back(database: str, monkeypatch: pytest.Monkey
     run(test, 2)
     monkeypatch.setattr(sql, "_PATIENT", sql._PATIENT.replace("60s", "1s"))
     waiting = Experiment.load(SqlJournal(database), "test")
-    with test._ledger.change(), pytest.raises(StorageError, match="was locked by somebody else for 60 seconds"):
+    locked = test._ledger.journal.lock(test._ledger.handle)
+    with locked, pytest.raises(StorageError, match="was locked by somebody else for 60 seconds"):
         waiting.ask()
     (assignment,) = waiting.ask()
     waiting.tell(assignment, measure(*assignment))

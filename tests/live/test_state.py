@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -29,8 +29,8 @@ def test_a_failed_write_leaves_no_trace() -> None:
     class Failing(MemoryJournal):
         fail = False
 
-        def lock(self, handle: Handle) -> Any:
-            inner = super().lock(handle)
+        def lock_several(self, handles: Sequence[Handle]) -> Any:
+            inner = super().lock_several(handles)
             outer = self
 
             class Once:

@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from mobai.errors import InputError, did_you_mean
 
-_ACCEPTED = "sqlite:///FILE, postgresql://USER@HOST/NAME or memory:"
+_ACCEPTED = "sqlite:///FILE, postgresql://USER@HOST/NAME, http://HOST:PORT or memory:"
 
 
 class Address(NamedTuple):

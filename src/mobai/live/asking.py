@@ -87,12 +87,10 @@ def known_assignments(state: State, n: int, unit: str | None, key: str | None) -
     return [Assignment(first + k, arm) for k, arm in enumerate(arms)]
 
 
-def hand_out(
-    change: Change, n: int, name: str, objective: int | None = None, more: Mapping[str, Any] | None = None
-) -> list[Assignment]:
+def hand_out(change: Change, n: int, objective: int | None, more: Mapping[str, Any]) -> list[Assignment]:
     """Let the rule choose, or take the winner of an objective, and write it down."""
-    _expire(change, name)
-    room = change.state.room(time.time())
+    now = time.time()
+    room = change.state.room(now)
     n = n if room is None else min(n, room)
     first, problem = change.state.assignments.count + 1, change.state.problem
     body: dict[str, Any] = {"arms": [None] * n}
@@ -101,15 +99,14 @@ def hand_out(
         if winner < 0:
             raise ConflictError("if_decided: no arm keeps every limit, so there is no winner")
         body = {"arms": [winner] * n, "winner": problem.objective_names[objective]}
-    asked = change.add("asked", {**body, **(more or {})})
+    _expire(change, now)
+    asked = change.add("asked", {**body, **more})
     return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]
 
 
-def _expire(change: Change, name: str) -> None:
+def _expire(change: Change, now: float) -> None:
     """Let assignments that have waited for too long no longer count as pending."""
-    patience = change.state.settings.expire_after
-    if patience is not None:
-        overdue = change.state.assignments.overdue(time.time() - patience)
-        if overdue:
-            change.add("expired", {"ids": overdue})
-            _log.info("%s: %d assignments expired: %s", name, len(overdue), overdue[:10])
+    overdue = change.state.overdue(now)
+    if overdue:
+        change.add("expired", {"ids": overdue})
+        _log.info("%s: %d assignments expired: %s", change.state.name, len(overdue), overdue[:10])

@@ -6,47 +6,37 @@ state of the events it has seen and reads only newer ones, so a call costs the s
 
 from __future__ import annotations
 
-import logging
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy.typing as npt
 
 from mobai.engine import Verdict
 from mobai.engine.explain import Explanation
 from mobai.engine.warm_up import check_rule, warm_up
-from mobai.errors import ConflictError, InputError, StorageError, refuse_unknown
-from mobai.live.asking import (
-    LONGEST_NAME,
-    checked_row,
-    hand_out,
-    known_assignments,
-    made_by,
-    names_of_ask,
-    objective_to_use,
-)
-from mobai.live.assignments import ANSWERED, DROPPED, Assignment
+from mobai.errors import InputError, StorageError, refuse_unknown
+from mobai.live import operations
+from mobai.live.asking import LONGEST_NAME
+from mobai.live.assignments import Assignment
 from mobai.live.health import Concern
 from mobai.live.journal import Event, Handle, Journal, sealed
 from mobai.live.ledger import Ledger
-from mobai.live.reports import Metrics, body_of, named, number_of, only_new, pair_of
-from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body, with_arm
+from mobai.live.operations import Operation
+from mobai.live.reports import Metrics
+from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
-from mobai.live.storage import open_journal
+from mobai.live.storage import client_of, open_journal
 from mobai.live.trace import Series
+from mobai.live.transactions import carry_out
 from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.objective import is_name
 
-_log = logging.getLogger(__name__)
-
-_MOST_ROWS_PER_EVENT = 1000
-_MOST_ASKED = 10_000
+Result = TypeVar("Result")
 
 
 class Experiment:
@@ -79,6 +69,7 @@ class Experiment:
         sd: npt.ArrayLike | None = None,
         guardrails: Sequence[Guardrail | str] = (),
         baseline: str | None = None,
+        token: str | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> Experiment:
         """Begin an experiment.
@@ -86,11 +77,14 @@ class Experiment:
         Parameters
         ----------
         storage
-            ``sqlite:///ads.db`` (or a path), ``postgresql://user@host/name`` or ``memory:``.
+            ``sqlite:///ads.db`` (or a path), ``postgresql://user@host/name``, ``memory:``, or the address of a service,
+            ``http://host:8321``.
         name
             What it is called in the storage.
         arms, objectives, sd, guardrails, baseline
             As for :class:`mobai.Problem`.
+        token
+            For a service; ``MOBAI_TOKEN`` in the environment unless given.
         delta
             The error probability, for all objectives and times together; 0.05 unless given.
         rule
@@ -121,6 +115,11 @@ class Experiment:
             )
         problem = Problem(arms, objectives, sd, guardrails=guardrails, baseline=baseline)
         settings = new_settings(problem, **options)
+        client = client_of(storage, token)
+        if client is not None:
+            from mobai.live.remote.experiment import RemoteExperiment
+
+            return RemoteExperiment.create_at(client, {"name": name, **to_body(settings)})
         warm_up(settings.rule)
         check_rule(settings.rule, settings.problem)
         first = sealed(Event(1, "created", time.time(), {"name": name, **to_body(settings)}), "")
@@ -129,8 +128,13 @@ class Experiment:
         return cls(journal, journal.create(name, first), state)
 
     @classmethod
-    def load(cls, storage: str | Path | Journal, name: str) -> Experiment:
-        """Take an experiment up again, in this or another process."""
+    def load(cls, storage: str | Path | Journal, name: str, *, token: str | None = None) -> Experiment:
+        """Take an experiment up again, in this or another process, or that of a service."""
+        client = client_of(storage, token)
+        if client is not None:
+            from mobai.live.remote.experiment import RemoteExperiment
+
+            return RemoteExperiment.load_at(client, name)
         journal = open_journal(storage)
         experiment = cls(journal, journal.find(name))
         with experiment._ledger.look() as state:
@@ -179,21 +183,7 @@ class Experiment:
         by
             Who asks, for the journal.
         """
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_ASKED:
-            raise InputError(f"n must be a whole number from 1 to {_MOST_ASKED:,}, not {n!r}")
-        names = names_of_ask(unit, key, n)
-        with self._ledger.change(even_closed=unit is not None or key is not None) as change:
-            known = known_assignments(change.state, n, unit, key)
-            if known is not None:
-                return known
-            change.state.check_open()
-            objective = objective_to_use(change.state, if_decided)
-            engine = change.state.engine
-            if if_decided == "stop" and engine.stopped():
-                return []
-            # What is asked for depends on complete pulls alone.
-            winner = None if objective is None or not engine.settled else objective
-            return hand_out(change, n, self.name, winner, names | made_by(by))
+        return self._do(operations.ask(n, if_decided=if_decided, unit=unit, key=key, by=by))
 
     def tell(
         self,
@@ -218,53 +208,32 @@ class Experiment:
         reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
         *,
         ask: int = 0,
+        key: str | None = None,
         by: str | None = None,
     ) -> list[Assignment]:
         """Report on many assignments in one transaction, all or nothing; ``ask`` new ones are handed out in the same.
 
         Assignments are given as such, by their ids, or as :class:`mobai.Unit`.
 
-        None come, and the reports are taken, while nothing is handed out (paused, ended, no samples left). If a call is
-        retried because its reply was lost, it hands out further assignments; the first ones stay pending.
+        None come, and the reports are taken, while nothing is handed out (paused, ended, no samples left). A call that
+        is made again because its reply was lost hands out further assignments, and the first ones stay pending, unless
+        both have the same ``key``: then it returns the same.
         """
-        if not isinstance(reports, Iterable):
-            raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
-        given = list(reports.items() if isinstance(reports, Mapping) else reports)
-        if isinstance(ask, bool) or not isinstance(ask, int) or not 0 <= ask <= _MOST_ASKED:
-            raise InputError(f"ask must be a whole number from 0 to {_MOST_ASKED:,}, not {ask!r}")
-        with self._ledger.change() as change:
-            state = change.state
-            fresh = only_new(state.problem, state.assignments, given, state.units)
-            if fresh:
-                change.add("told", body_of(state.problem, fresh) | made_by(by))
-            if not ask or (given and state.ending(time.time()) is not None):
-                return []  # answers are taken all the same
-            return hand_out(change, ask, self.name, None, made_by(by))
+        return self._do(operations.tell_all(reports, ask=ask, key=key, by=by))
 
-    def record(self, arm: str, metrics: Metrics) -> Assignment:
+    def record(self, arm: str, metrics: Metrics, *, key: str | None = None, by: str | None = None) -> Assignment:
         """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.
 
         The guarantee is the same, as long as which arm came next did not depend on what it would bring. Recording the
-        same observation twice counts it twice.
+        same observation twice counts it twice, unless both calls have the same ``key``.
         """
-        return self.record_all([(arm, metrics)])[0]
+        return self.record_all([(arm, metrics)], key=key, by=by)[0]
 
-    def record_all(self, rows: Iterable[tuple[str, Metrics]]) -> list[Assignment]:
+    def record_all(
+        self, rows: Iterable[tuple[str, Metrics]], *, key: str | None = None, by: str | None = None
+    ) -> list[Assignment]:
         """Report observations that nobody asked for in one transaction, all or nothing, and as one moment."""
-        if not isinstance(rows, Iterable):
-            raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
-        given = [pair_of(row) for row in rows]
-        with self._ledger.change() as change:
-            state = change.state
-            checked = [checked_row(state.problem, *row, number) for number, row in enumerate(given, start=1)]
-            first = state.assignments.count + 1
-            for start in range(0, len(checked), _MOST_ROWS_PER_EVENT):
-                rows_of_event = checked[start : start + _MOST_ROWS_PER_EVENT]
-                body: dict[str, Any] = {"rows": [[arm, named(state.problem, told)] for arm, told in rows_of_event]}
-                if start + _MOST_ROWS_PER_EVENT < len(checked):
-                    body["more"] = True
-                change.add("recorded", body)
-            return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
+        return self._do(operations.record_all(rows, key=key, by=by))
 
     def drop(self, assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> None:
         """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later.
@@ -272,63 +241,34 @@ class Experiment:
         Of one that was told in part, the metrics that are missing are said not to come, as None in a report does. With
         ``refused`` it is lost because of its value, and nothing is called certified any more.
         """
-        with self._ledger.change() as change:
-            state = change.state
-            number = number_of(state.problem, state.assignments, assignment, state.units)
-            status = state.assignments.status(number)
-            if status == ANSWERED:
-                waited_for = [name for name, reward in state.told_of(number) if math.isnan(reward)]
-                if not waited_for:
-                    raise ConflictError(f"assignment {number} has been answered and cannot be dropped")
-                change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]} | made_by(by))
-            elif status != DROPPED:
-                change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})} | made_by(by))
-                _log.info("%s: assignment %d was dropped", self.name, number)
+        self._do(operations.drop(assignment, refused=refused, by=by))
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:
         """Add an arm; every objective is undecided again until the leader has been separated from it.
 
         ``sd`` is its standard deviation, as for :class:`mobai.Problem`; that of the others unless given.
         """
-        with self._ledger.change() as change:
-            state = change.state
-            if state.settings.reserve == 0:
-                raise InputError("arm: the experiment was created with reserve=0, so no arm can be added")
-            row = with_arm(state.problem, arm, sd).sd[-1]
-            plain = [None if math.isnan(value) else value for value in row.tolist()]
-            change.add("arm_added", {"arm": arm, "sd": plain} | made_by(by))
+        self._do(operations.add_arm(arm, sd, by=by))
 
     def retire_arm(self, arm: str, *, by: str | None = None) -> None:
         """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
-        with self._ledger.change() as change:
-            state = change.state
-            taking_part = [name for name, active in zip(state.problem.arms, state.engine.active, strict=True) if active]
-            if arm not in taking_part:
-                raise InputError(f"arm must be one of {', '.join(taking_part)}, not {arm!r}")
-            if len(taking_part) == 2:
-                raise InputError("arm: two arms are left, and none of them can be retired")
-            compared = {guardrail.of for guardrail in state.problem.guardrails} | {state.problem.baseline}
-            if arm in compared:
-                raise ConflictError(f"arm: {arm!r} is what others are compared with, and cannot be retired")
-            change.add("arm_retired", {"arm": arm} | made_by(by))
+        self._do(operations.retire_arm(arm, by=by))
 
     def pause(self, *, by: str | None = None) -> None:
         """Hand out nothing until :meth:`resume`; answers are still taken. Pausing twice changes nothing."""
-        with self._ledger.change() as change:
-            if change.state.paused_at is None:
-                change.add("paused", made_by(by))
+        self._do(operations.pause(by=by))
 
     def resume(self, *, by: str | None = None) -> None:
         """Hand out assignments again."""
-        with self._ledger.change() as change:
-            if change.state.paused_at is not None:
-                change.add("resumed", made_by(by))
+        self._do(operations.resume(by=by))
 
     def close(self, *, by: str | None = None) -> None:
         """End the experiment; it can be read, not changed."""
-        with self._ledger.change(even_closed=True) as change:
-            if change.state.closed_at is None:
-                change.add("closed", made_by(by))
+        self._do(operations.close(by=by))
+
+    def _do(self, operation: Operation[Result]) -> Result:
+        """Carry out an operation in a transaction of its own."""
+        return carry_out(self._ledger, operation)
 
     def verdict(self) -> Verdict:
         """Return what is decided at the experiment's delta."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -59,6 +59,10 @@ class Handle(NamedTuple):
     number: int
 
 
+# What a record may have been when it does not matter.
+ANYTHING = object()
+
+
 class Log(Protocol):
     """One experiment's events, locked against other writers; what is appended is durable when the lock is released."""
 
@@ -93,6 +97,10 @@ class Journal(Protocol):
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         ...
 
+    def lock_several(self, handles: Sequence[Handle]) -> AbstractContextManager[Sequence[Log]]:
+        """Lock experiments for one transaction; all that is appended is kept, or nothing."""
+        ...
+
     def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them, without locking.
 
@@ -114,6 +122,14 @@ class Journal(Protocol):
 
     def damage(self) -> list[str]:
         """Return what the storage itself finds wrong with it."""
+        ...
+
+    def records(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Return what a service keeps in the storage beside the experiments, of one kind, by key."""
+        ...
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any] | None, *, was: object = ANYTHING) -> bool:
+        """Keep a record, or with None remove it; return False, and change nothing, if it is not as it ``was``."""
         ...
 
     def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
@@ -164,6 +180,7 @@ class MemoryJournal:
         self._numbers: dict[str, int] = {}
         self._created = 0
         self._snapshots: dict[str, Snapshot] = {}
+        self._records: dict[tuple[str, str], str] = {}
         self._lock = threading.RLock()
 
     def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
@@ -192,10 +209,17 @@ class MemoryJournal:
     @contextmanager
     def lock(self, handle: Handle) -> Iterator[Log]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
-        with self._lock:
-            log = _MemoryLog(self._of(handle))
+        with self.lock_several([handle]) as (log,):
             yield log
-            self._of(handle).extend(log.fresh)
+
+    @contextmanager
+    def lock_several(self, handles: Sequence[Handle]) -> Iterator[Sequence[Log]]:
+        """Lock experiments for one transaction; all that is appended is kept, or nothing."""
+        with self._lock:
+            logs = [_MemoryLog(self._of(handle)) for handle in handles]
+            yield logs
+            for handle, log in zip(handles, logs, strict=True):
+                self._of(handle).extend(log.fresh)
 
     def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them, without locking."""
@@ -221,6 +245,22 @@ class MemoryJournal:
     def damage(self) -> list[str]:
         """Return nothing: memory is not looked into."""
         return []
+
+    def records(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Return the records of one kind, by key."""
+        with self._lock:
+            return {key: json.loads(text) for (one, key), text in sorted(self._records.items()) if one == kind}
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any] | None, *, was: object = ANYTHING) -> bool:
+        """Keep a record, or with None remove it; False if it is not as it ``was``."""
+        with self._lock:
+            if was is not ANYTHING and self.records(kind).get(key) != was:
+                return False
+            if body is None:
+                self._records.pop((kind, key), None)
+            else:
+                self._records[kind, key] = encode(dict(body))
+            return True
 
     def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
         """Put other experiments in place of all there are."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mobai.errors import AnotherHistoryError, InputError, StorageError
+from mobai.errors import AnotherHistoryError, StorageError
 from mobai.live import snapshots
 from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import Event, Handle, Journal, Log
@@ -28,11 +28,11 @@ class Change:
 
     def __init__(self, state: State, log: Log) -> None:
         self.state, self._log = state, log
-        self.began = False  # whether the state may no longer be that of the journal
+        self.written = 0  # events, of which the last one may not be in the journal yet
 
     def add(self, kind: str, body: dict[str, Any]) -> Event:
         """Take the next event in, and put it into the journal as it then is."""
-        self.began = True
+        self.written += 1
         event = self._log.append(self.state.apply(Event(self.state.seq + 1, kind, time.time(), body)))
         self.state.head = event.hash
         return event
@@ -49,57 +49,45 @@ class Ledger:
         self._turn = threading.RLock()
 
     @contextmanager
-    def _in_turn(self) -> Iterator[None]:
-        """Let threads take turns; once the journal is another one, nothing is done with it until it is loaded again."""
+    def in_turn(self, *, alone: bool = True) -> Iterator[None]:
+        """Let threads take turns; once the journal is another one, nothing is done with it until it is loaded again.
+
+        Not ``alone``, it may be the journal of another experiment.
+        """
         with FORKS, self._turn:
             if self._lost is not None:
                 raise AnotherHistoryError(str(self._lost))
             try:
                 yield
             except AnotherHistoryError as error:
-                self._lost = error
+                self._lost = error if alone else None
                 raise
-
-    @contextmanager
-    def change(self, *, even_closed: bool = False) -> Iterator[Change]:
-        """Lock the experiment and catch up with others; the state is forgotten if anything goes wrong."""
-        with self._in_turn():
-            state, change = self._known(), None
-            try:
-                with self.journal.lock(self.handle) as log:
-                    state.apply_all(log.after(state.seq, state.head))
-                    change = Change(state, log)
-                    if not even_closed:
-                        state.check_open()
-                    yield change
-            except BaseException as error:
-                # What is refused before anything was changed leaves the state that of the journal.
-                refused = isinstance(error, InputError) and change is not None and not change.began
-                self._state = state if refused else None
-                raise
-            self._keep_snapshot(state)
 
     @contextmanager
     def look(self) -> Iterator[State]:
         """Catch up with others, and give the state to read; it is forgotten if that goes wrong."""
-        with self._in_turn():
-            state = self._known()
+        with self.in_turn():
+            state = self.known()
             try:
                 self._catch_up(state)
             except BaseException:
-                self._state = None
+                self.forget()
                 raise
             yield state
 
+    def forget(self) -> None:
+        """Forget the state, which may no longer be that of the journal; it is read anew."""
+        self._state = None
+
     def history(self) -> Sequence[Event]:
         """Return every event from the beginning."""
-        with self._in_turn():
+        with self.in_turn():
             self._compare()
             return self.journal.read(self.handle)
 
     def check(self) -> None:
         """Refuse a journal that is no longer the one that was read."""
-        with self._in_turn():
+        with self.in_turn():
             self._compare()
 
     def _compare(self) -> None:
@@ -132,7 +120,7 @@ class Ledger:
             if len(fresh) < most:
                 return
 
-    def _known(self) -> State:
+    def known(self) -> State:
         """Return the state as far as this process knows it, at first from a snapshot."""
         if self._state is None:
             kept = self.journal.snapshot(self.handle)
@@ -157,7 +145,7 @@ class Ledger:
             return False
         return True
 
-    def _keep_snapshot(self, state: State) -> None:
+    def keep_snapshot(self, state: State) -> None:
         """Save a snapshot once the journal has grown by its share: loading reads little, and saving costs little."""
         due = max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, int(_SHARE_BETWEEN_SNAPSHOTS * state.seq))
         if state.seq - self._saved >= due:

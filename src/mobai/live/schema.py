@@ -51,6 +51,14 @@ snapshots = sa.Table(
     sa.Column("seq", sa.Integer, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
+# What a service keeps beside the experiments: tokens, webhooks, what was delivered; a JSON text each.
+records = sa.Table(
+    "mobai_records",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("body", sa.Text, nullable=False),
+)
 
 
 def _chain_events(connection: sa.Connection) -> None:
@@ -76,8 +84,15 @@ def _chain_events(connection: sa.Connection) -> None:
         connection.execute(sa.text("UPDATE mobai_experiments SET seq = :seq, head = :head WHERE id = :number"), end)
 
 
+def _make_records(connection: sa.Connection) -> None:
+    """Make the table of records."""
+    connection.execute(
+        sa.text("CREATE TABLE mobai_records (kind TEXT, key TEXT, body TEXT NOT NULL, PRIMARY KEY (kind, key))")
+    )
+
+
 # Step n makes version n + 1 out of version n. Steps are never changed once released, only added.
-MIGRATIONS: list[Callable[[sa.Connection], None]] = [_chain_events]
+MIGRATIONS: list[Callable[[sa.Connection], None]] = [_chain_events, _make_records]
 VERSION = 1 + len(MIGRATIONS)
 
 

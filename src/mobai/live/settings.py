@@ -20,6 +20,7 @@ from mobai.rules.catalogue import parse_spec, rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import GLR
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.views.data import problem_json
 
 # What a record says of an assignment beside its metrics.
 RESERVED = ("id", "unit", "arm", "status", "asked_at")
@@ -163,7 +164,7 @@ def _time(until: float | str | datetime) -> float:
 def to_body(settings: Settings) -> dict[str, Any]:
     """Return the settings as plain data, for the first event of the journal."""
     return {
-        **problem_to_body(settings.problem),
+        **problem_json(settings.problem),
         "log_inv_delta": settings.log_inv_delta,
         "rule": settings.rule_address,
         "seed": settings.seed,
@@ -225,17 +226,6 @@ def _rule(address: str) -> SamplingRule:
         if ":" not in name:
             raise
         return MissingRule(address, str(error))
-
-
-def problem_to_body(problem: Problem) -> dict[str, Any]:
-    """Return a problem as plain data; None for noise that is not known."""
-    return {
-        "arms": list(problem.arms),
-        "objectives": [str(objective) for objective in problem.objectives],
-        **({"guardrails": [str(guardrail) for guardrail in problem.guardrails]} if problem.guardrails else {}),
-        **({"baseline": problem.baseline} if problem.baseline is not None else {}),
-        "sd": [[None if math.isnan(value) else value for value in row] for row in problem.sd.tolist()],
-    }
 
 
 def problem_from_body(body: Mapping[str, Any]) -> Problem:

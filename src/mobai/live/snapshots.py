@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from mobai.live.journal import Event, Snapshot
-from mobai.live.settings import problem_from_body, problem_to_body, to_body
+from mobai.live.settings import problem_from_body, to_body
 from mobai.live.state import State
 from mobai.rules.stopping import Decision
+from mobai.views.data import problem_json
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
 _LAYOUT = 11
@@ -31,7 +32,7 @@ def take(state: State) -> Snapshot:
         "seq": state.seq,
         "head": state.head,
         "settings": {**to_body(state.settings), **({} if state.name is None else {"name": state.name})},
-        "problem": problem_to_body(state.problem),
+        "problem": problem_json(state.problem),
         "created_at": state.created_at,
         "closed_at": state.closed_at,
         "paused_at": state.paused_at,

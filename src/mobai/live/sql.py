@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ from mobai.errors import AnotherHistoryError, ConflictError, StorageError
 from mobai.live.database import Database, database_at
 from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import (
+    ANYTHING,
     Event,
     Handle,
     Log,
@@ -33,7 +34,7 @@ from mobai.live.journal import (
     no_such,
     sealed,
 )
-from mobai.live.schema import VERSION, events, experiments, migrate, new_identity, snapshots, version
+from mobai.live.schema import VERSION, events, experiments, migrate, new_identity, records, snapshots, version
 from mobai.live.sqlite_file import SECONDS_TO_WAIT
 
 
@@ -91,8 +92,17 @@ class SqlJournal:
     @contextmanager
     def lock(self, handle: Handle) -> Iterator[Log]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
+        with self.lock_several([handle]) as (log,):
+            yield log
+
+    @contextmanager
+    def lock_several(self, handles: Sequence[Handle]) -> Iterator[Sequence[Log]]:
+        """Lock experiments for one transaction; all that is appended is kept, or nothing."""
         with self._database.errors, self._database.driver("IMMEDIATE") as driver:
-            yield _SqlLog(driver, self._check(driver, handle, lock=True), self._statements)
+            # In the order of their numbers: two transactions that wait for each other would wait for ever.
+            ordered = sorted(set(handles), key=lambda handle: handle.number)
+            rows = {handle: self._check(driver, handle, lock=True) for handle in ordered}
+            yield [_SqlLog(driver, rows[handle], self._statements) for handle in handles]
 
     def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them, without locking."""
@@ -137,6 +147,29 @@ class SqlJournal:
         except sqlite3.Error as error:
             return [str(error)]
         return [row[0] for row in rows if row[0] != "ok"]
+
+    def records(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Return the records of one kind, by key."""
+        found = sa.select(records.c.key, records.c.body).where(records.c.kind == kind).order_by(records.c.key)
+        with self._database.errors, self._database.connection("DEFERRED") as connection:
+            return {key: _record(text) for key, text in connection.execute(found)}
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any] | None, *, was: object = ANYTHING) -> bool:
+        """Keep a record, or with None remove it; False if it is not as it ``was``."""
+        this = (records.c.kind == kind) & (records.c.key == key)
+        with self._database.errors, self._database.connection("IMMEDIATE") as connection:
+            if not self._database.sqlite:
+                # SQLite has its write lock; here one writer of records at a time.
+                connection.execute(sa.text(f"LOCK TABLE {records.name} IN SHARE ROW EXCLUSIVE MODE"))
+            if was is not ANYTHING:
+                text = connection.scalar(sa.select(records.c.body).where(this))
+                if (None if text is None else _record(text)) != was:
+                    return False
+            connection.execute(sa.delete(records).where(this))
+            if body is not None:
+                row = {"kind": kind, "key": key, "body": encode(dict(body))}
+                connection.execute(sa.insert(records).values(row))
+            return True
 
     def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
         """Put other experiments in place of all there are, in one transaction; the storage has another identity."""
@@ -362,6 +395,16 @@ def _checked_link(head: str, seq: int, kind: Any, at: Any, body: Any, claimed: A
     if not whole or link(head, seq, kind, at, body) != claimed:
         raise StorageError(f"event {seq} is damaged: it is not what was written; `mobai verify` says more")
     return str(claimed)
+
+
+def _record(text: Any) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise StorageError("a record of the service is damaged: it is no JSON object")
+    return found
 
 
 _read_json = json.JSONDecoder().decode

@@ -147,10 +147,15 @@ class State:
             raise ConflictError("name: every arm breaks a limit, and there is none to hand out")
         if most is None:
             return None
-        left = most - self.assignments.handed_out
+        left = most - self.assignments.handed_out + len(self.overdue(now))
         if left <= 0:
             raise ConflictError(f"name: max_samples = {most:,} were handed out, and there are no more")
         return left
+
+    def overdue(self, now: float) -> list[int]:
+        """Return the pending assignments that have waited for longer than they may."""
+        patience = self.settings.expire_after
+        return [] if patience is None else self.assignments.overdue(now - patience)
 
     def ending(self, now: float) -> str | None:
         """Return why nothing is handed out any more, None if something is."""
@@ -250,6 +255,9 @@ class State:
         An event that says there are ``more`` is one moment with the next: a long list is kept in several.
         """
         told = self._recorded_before
+        if "key" in event.body:
+            asked = Asked(self.assignments.count + 1, event.body["n"], event.body["n"])
+            self._name(self.keys, event.body["key"], asked.packed)
         for arm, metrics in event.body["rows"]:
             index, rewards = self.problem.arm_index(arm), measured(self.problem, metrics)
             if not isinstance(arm, str) or not has_reward(rewards):

@@ -108,8 +108,7 @@ def describe(name: str, state: State) -> Status:
     observed = engine.observations
     arrays, pulls = state.assignments.arrays(), observed.pulls
     status, missing = arrays["status"], np.isnan(arrays["told"]).any(axis=1)
-    patience = state.settings.expire_after
-    overdue = 0 if patience is None else len(state.assignments.overdue(time.time() - patience))
+    overdue = len(state.overdue(time.time()))
     with np.errstate(invalid="ignore"):
         means = observed.means * problem.signs
     return Status(

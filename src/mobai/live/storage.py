@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mobai.errors import InputError
 from mobai.live.journal import Journal, MemoryJournal
+
+if TYPE_CHECKING:
+    from mobai.live.remote.client import HttpClient
 
 _MEMORY = MemoryJournal()
 
 
 def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Journal:
-    """Return the journal at an address: ``sqlite:///ads.db`` (or a path), ``postgresql://...``, ``memory:``.
+    """Return the journal at an address: ``sqlite:///ads.db`` (or a path), ``postgresql://...``, ``memory:``, ``http://...``.
 
     A storage that is not there is made only with ``create``.
     """
     if storage == "memory:":
         return _MEMORY
+    client = client_of(storage)
+    if client is not None:
+        from mobai.live.remote.journal import HttpJournal
+
+        return HttpJournal(client)
     if not isinstance(storage, str | Path):
         if not hasattr(storage, "find"):
             raise InputError(f"storage must be an address, a path or a journal, not {storage!r}")
@@ -27,6 +36,18 @@ def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Jour
 
     address = URL.create("sqlite", database=str(storage)) if isinstance(storage, Path) else storage
     return SqlJournal(address, create=create)
+
+
+def client_of(storage: str | Path | Journal, token: str | None = None) -> HttpClient | None:
+    """Return a client of the service at an address, None if it is another kind of storage."""
+    address = storage if isinstance(storage, str) else getattr(getattr(storage, "client", None), "address", "")
+    if address.startswith(("http://", "https://")):
+        from mobai.live.remote.client import HttpClient
+
+        return HttpClient(address, token)
+    if token is not None:
+        raise InputError("token: only a service, at http://HOST:PORT, asks for one")
+    return None
 
 
 def delete(storage: str | Path | Journal, name: str) -> None:

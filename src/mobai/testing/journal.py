@@ -25,6 +25,8 @@ def check_journal(make: Callable[[], Journal]) -> None:
     _refuses_gaps(journal, one)
     two = _keeps_names_apart(journal, one)
     _keeps_snapshots(journal, make, one, two)
+    _locks_several(journal, one, two)
+    _keeps_records(journal, make)
     _forgets_what_is_deleted(journal, one)
     journal.close()
 
@@ -133,3 +135,33 @@ def _forgets_what_is_deleted(journal: Journal, one: Handle) -> None:
     assert all(_raises(StorageError, use) for use in uses), "a handle must not reach another experiment of its name"
     assert journal.snapshot(new) is None, "a deleted experiment's snapshot must be gone"
     assert len(journal.read(new)) == 1, "a deleted experiment's events must be gone"
+
+
+def _locks_several(journal: Journal, one: Handle, two: Handle) -> None:
+    ends = [len(journal.read(handle)) for handle in (two, one)]
+
+    def append(*, fail: bool) -> None:
+        with journal.lock_several([two, one]) as logs:
+            for log, end in zip(logs, ends, strict=True):
+                log.append(_event(end + 1))
+            if fail:
+                raise LookupError
+
+    assert _raises(LookupError, lambda: append(fail=True)), "an exception must pass through a lock"
+    kept = [len(journal.read(handle)) for handle in (two, one)]
+    assert kept == ends, "what was appended to several in a block that raised must be gone"
+    append(fail=False)
+    kept = [len(journal.read(handle)) for handle in (two, one)]
+    assert kept == [end + 1 for end in ends], "what was appended to several must be there"
+
+
+def _keeps_records(journal: Journal, make: Callable[[], Journal]) -> None:
+    assert journal.records("token") == {}, "a new storage must have no records"
+    assert journal.put_record("token", "b", {"n": 1}), "a record must be kept"
+    assert journal.put_record("token", "a", {"n": 2}, was=None), "a record that was not there must be kept"
+    assert not journal.put_record("token", "a", {"n": 3}, was={"n": 1}), "a record must be as it was said to be"
+    assert make().records("token") == {"a": {"n": 2}, "b": {"n": 1}}, "another opening must see the records"
+    assert journal.put_record("token", "a", {"n": 3}, was={"n": 2}), "a record must be replaced"
+    assert journal.put_record("token", "b", None), "a record must be removed"
+    assert journal.records("token") == {"a": {"n": 3}}, "a removed record must be gone"
+    assert journal.records("webhook") == {}, "kinds of records must be kept apart"

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
     from mobai.engine.explain import Explanation
+    from mobai.live.journal import Event
     from mobai.live.status import Status
+    from mobai.live.trace import Series
     from mobai.problem import FloatArray, IntArray, Problem
     from mobai.theory.differences import Differences
     from mobai.theory.intervals import Intervals
@@ -40,8 +42,14 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
             "family": str(objective.family),
             "eps": float(objective.eps),
             "arm": verdict.answers[m] if verdict.leading[m] or verdict.decisions[m] else None,
+            "leader": verdict.problem.arms[verdict.leaders[m]],
+            "leading": verdict.leading[m],
             "decided": verdict.decisions[m] is not None,
-            "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
+            # None also where it is decided that no arm keeps every limit.
+            "decided_arm": verdict.problem.arms[decision.arm]
+            if (decision := verdict.decisions[m]) and decision.arm >= 0
+            else None,
+            "decided_at": decision.pull if decision else None,
             "decided_time": time_text(decision.at) if decision else None,
             "evidence": finite(float(verdict.evidence[m])),
             "threshold": float(verdict.threshold[m]),
@@ -144,7 +152,11 @@ def status_json(status: Status) -> dict[str, Any]:
         "state": status.state,
         "rule": status.rule,
         "delta": verdict.delta,
+        "log_inv_delta": verdict.log_inv_delta,
         "certified": verdict.certified,
+        "proven": verdict.proven,
+        "doubts": dict(zip(verdict.problem.metric_names, verdict.doubts, strict=True)),
+        "refused": verdict.refused,
         "remarks": status_remarks(status),
         "pulls": verdict.pulls,
         "decided": sum(decision is not None for decision in verdict.decisions),
@@ -165,7 +177,52 @@ def status_json(status: Status) -> dict[str, Any]:
         "differences": differences_json(verdict.problem, status.differences),
         "arms": arms,
         "means": means_json(verdict.problem, status.pulls, status.means, status.intervals),
+        "intervals": {
+            "fitted": status.intervals.fitted,
+            "certified": status.intervals.certified,
+            "contradicted": status.intervals.contradicted.tolist(),
+        },
+        "forecast": None if more is None else {"samples": finite(more.samples)},
+        "past": [list(one) for one in status.past],
+        "weighed_otherwise": status.weighed_otherwise,
+        "problem": problem_json(verdict.problem),
     }
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """Return a problem as plain data; None for noise that is not known."""
+    return {
+        "arms": list(problem.arms),
+        "objectives": [str(objective) for objective in problem.objectives],
+        **({"guardrails": [str(guardrail) for guardrail in problem.guardrails]} if problem.guardrails else {}),
+        **({"baseline": problem.baseline} if problem.baseline is not None else {}),
+        "sd": [[None if math.isnan(value) else value for value in row] for row in problem.sd.tolist()],
+    }
+
+
+def series_json(series: Series) -> dict[str, Any]:
+    """Return how an experiment went as plain data: lists with an entry per point; None where nothing was known."""
+    arrays = {name: getattr(series, name) for name in ("pulls", "at", "evidence", "asked", "means", "lower", "upper")}
+    return {
+        "problem": problem_json(series.problem),
+        "arms": list(series.problem.arms),
+        "objectives": list(series.problem.objective_names),
+        "metrics": list(series.problem.metric_names),
+        "threshold": series.threshold,
+        **{name: _finite_all(array.tolist()) for name, array in arrays.items()},
+    }
+
+
+def _finite_all(values: Any) -> Any:
+    """Return nested lists with None for what JSON has no word for."""
+    if isinstance(values, list):
+        return [_finite_all(value) for value in values]
+    return finite(values) if isinstance(values, float) else values
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """Return an event as plain data; ``at`` is a Unix time, which its hash covers."""
+    return {**event._asdict(), "time": time_text(event.at)}
 
 
 def status_rows(status: Status) -> list[dict[str, Any]]:

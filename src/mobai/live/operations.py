@@ -1,0 +1,208 @@
+"""What can be done to an experiment, each as an operation on its locked state.
+
+An operation checks everything before it changes anything. Several of them can be carried out in one transaction
+(:mod:`mobai.live.transactions`).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy.typing as npt
+
+from mobai.errors import ConflictError, InputError
+from mobai.live.asking import checked_row, hand_out, known_assignments, made_by, names_of_ask, objective_to_use
+from mobai.live.assignments import ANSWERED, DROPPED, Assignment
+from mobai.live.ledger import Change
+from mobai.live.reports import Metrics, body_of, named, number_of, only_new, pair_of
+from mobai.live.settings import with_arm
+from mobai.live.units import Unit
+
+_log = logging.getLogger(__name__)
+
+Result_co = TypeVar("Result_co", covariant=True)
+
+MOST_ASKED = 10_000
+_MOST_ROWS_PER_EVENT = 1000
+
+
+@dataclass(frozen=True)
+class Operation(Generic[Result_co]):
+    """Something to be done while the experiment is locked; ``even_closed`` if it can be done to a closed one."""
+
+    run: Callable[[Change], Result_co]
+    even_closed: bool = False
+
+
+def ask(
+    n: int = 1, *, if_decided: str = "go-on", unit: str | None = None, key: str | None = None, by: str | None = None
+) -> Operation[list[Assignment]]:
+    """Hand out the next assignments."""
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_ASKED:
+        raise InputError(f"n must be a whole number from 1 to {MOST_ASKED:,}, not {n!r}")
+    more = names_of_ask(unit, key, n) | made_by(by)
+
+    def run(change: Change) -> list[Assignment]:
+        state = change.state
+        known = known_assignments(state, n, unit, key)
+        if known is not None:
+            return known
+        state.check_open()
+        objective = objective_to_use(state, if_decided)
+        if if_decided == "stop" and state.engine.stopped():
+            return []
+        # What is asked for depends on complete pulls alone.
+        winner = None if objective is None or not state.engine.settled else objective
+        return hand_out(change, n, winner, more)
+
+    return Operation(run, even_closed=unit is not None or key is not None)
+
+
+def tell_all(
+    reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
+    *,
+    ask: int = 0,
+    key: str | None = None,
+    by: str | None = None,
+) -> Operation[list[Assignment]]:
+    """Report on many assignments; new ones are handed out in the same transaction."""
+    if not isinstance(reports, Iterable):
+        raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
+    given: Sequence[Any] = list(reports.items() if isinstance(reports, Mapping) else reports)
+    if isinstance(ask, bool) or not isinstance(ask, int) or not 0 <= ask <= MOST_ASKED:
+        raise InputError(f"ask must be a whole number from 0 to {MOST_ASKED:,}, not {ask!r}")
+    if key is not None and not ask:
+        raise InputError("key: only a call that asks needs one; the same report twice changes nothing anyway")
+    names, who = names_of_ask(None, key, ask), made_by(by)
+
+    def run(change: Change) -> list[Assignment]:
+        state = change.state
+        known = known_assignments(state, ask, None, key)
+        fresh = only_new(state.problem, state.assignments, given, state.units)
+        if fresh or known is None:
+            state.check_open()
+        if fresh:
+            change.add("told", body_of(state.problem, fresh) | who)
+        if known is not None or not ask or (given and state.ending(time.time()) is not None):
+            return known or []  # answers are taken all the same
+        return hand_out(change, ask, None, names | who)
+
+    return Operation(run, even_closed=key is not None)
+
+
+def record_all(
+    rows: Iterable[tuple[str, Metrics]], *, key: str | None = None, by: str | None = None
+) -> Operation[list[Assignment]]:
+    """Report observations that nobody asked for."""
+    if not isinstance(rows, Iterable):
+        raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
+    given = [pair_of(row) for row in rows]
+    if key is not None and len(given) > MOST_ASKED:
+        raise InputError(f"key: only a call of at most {MOST_ASKED:,} rows can have one, not of {len(given):,}")
+    names, who = names_of_ask(None, key, len(given)), made_by(by)
+
+    def run(change: Change) -> list[Assignment]:
+        state = change.state
+        known = known_assignments(state, len(given), None, key)
+        if known is not None:
+            return known
+        state.check_open()
+        checked = [checked_row(state.problem, *row, number) for number, row in enumerate(given, start=1)]
+        first, more = state.assignments.count + 1, names
+        for start in range(0, len(checked), _MOST_ROWS_PER_EVENT):
+            rows_of_event = checked[start : start + _MOST_ROWS_PER_EVENT]
+            body: dict[str, Any] = {"rows": [[arm, named(state.problem, told)] for arm, told in rows_of_event]}
+            if start + _MOST_ROWS_PER_EVENT < len(checked):
+                body["more"] = True
+            change.add("recorded", body | more | who)
+            more = {}
+        return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
+
+    return Operation(run, even_closed=key is not None)
+
+
+def drop(assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> Operation[None]:
+    """Drop an assignment, or say of one that was told in part that the rest will not come."""
+    who = made_by(by)
+
+    def run(change: Change) -> None:
+        state = change.state
+        number = number_of(state.problem, state.assignments, assignment, state.units)
+        status = state.assignments.status(number)
+        if status == ANSWERED:
+            waited_for = [name for name, reward in state.told_of(number) if math.isnan(reward)]
+            if not waited_for:
+                raise ConflictError(f"assignment {number} has been answered and cannot be dropped")
+            change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]} | who)
+        elif status != DROPPED:
+            change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})} | who)
+            _log.info("%s: assignment %d was dropped", state.name, number)
+
+    return Operation(run)
+
+
+def add_arm(arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> Operation[None]:
+    """Let one more arm take part."""
+    who = made_by(by)
+
+    def run(change: Change) -> None:
+        state = change.state
+        if state.settings.reserve == 0:
+            raise InputError("arm: the experiment was created with reserve=0, so no arm can be added")
+        row = with_arm(state.problem, arm, sd).sd[-1]
+        plain = [None if math.isnan(value) else value for value in row.tolist()]
+        change.add("arm_added", {"arm": arm, "sd": plain} | who)
+
+    return Operation(run)
+
+
+def retire_arm(arm: str, *, by: str | None = None) -> Operation[None]:
+    """Stop asking for an arm."""
+    who = made_by(by)
+
+    def run(change: Change) -> None:
+        state = change.state
+        taking_part = [name for name, active in zip(state.problem.arms, state.engine.active, strict=True) if active]
+        if arm not in taking_part:
+            raise InputError(f"arm must be one of {', '.join(taking_part)}, not {arm!r}")
+        if len(taking_part) == 2:
+            raise InputError("arm: two arms are left, and none of them can be retired")
+        compared = {guardrail.of for guardrail in state.problem.guardrails} | {state.problem.baseline}
+        if arm in compared:
+            raise ConflictError(f"arm: {arm!r} is what others are compared with, and cannot be retired")
+        change.add("arm_retired", {"arm": arm} | who)
+
+    return Operation(run)
+
+
+def pause(*, by: str | None = None) -> Operation[None]:
+    """Hand out nothing until it is resumed."""
+    return _unless(lambda change: change.state.paused_at is not None, "paused", by)
+
+
+def resume(*, by: str | None = None) -> Operation[None]:
+    """Hand out assignments again."""
+    return _unless(lambda change: change.state.paused_at is None, "resumed", by)
+
+
+def close(*, by: str | None = None) -> Operation[None]:
+    """End the experiment."""
+    return _unless(lambda change: change.state.closed_at is not None, "closed", by, even_closed=True)
+
+
+def _unless(
+    is_so: Callable[[Change], bool], kind: str, by: str | None, *, even_closed: bool = False
+) -> Operation[None]:
+    """Append an event without details, unless it is so already."""
+    who = made_by(by)
+
+    def run(change: Change) -> None:
+        if not is_so(change):
+            change.add(kind, who)
+
+    return Operation(run, even_closed)

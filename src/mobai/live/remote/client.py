@@ -1,0 +1,162 @@
+"""Calls to a service: one kept connection per thread, retries that double nothing, and refusals as our own errors."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+from mobai.errors import ConflictError, InputError, NotFoundError, StorageError, visible
+from mobai.version import __version__
+
+API = "/api/v1"
+# How long a call waits for a service that is away or busy, in seconds, and for an answer.
+_PATIENCE = 20.0
+_SECONDS_TO_ANSWER = 120.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_ERRORS = {404: NotFoundError, 409: ConflictError}
+
+
+class Answer(NamedTuple):
+    """What a service answered: the code, the body, and whether it took more than one attempt."""
+
+    code: int
+    data: bytes
+    again: bool
+
+    def json(self) -> Any:
+        """Return the body, read as JSON."""
+        try:
+            return json.loads(self.data)
+        except ValueError:
+            raise StorageError("the service did not answer in JSON; is it mobai at that address?") from None
+
+
+class HttpClient:
+    """A service at an address, and the token to show it; ``MOBAI_TOKEN`` in the environment unless given."""
+
+    def __init__(self, address: str, token: str | None = None) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            raise InputError("storage must be http://HOST:PORT or https://HOST; a token is given apart from it (token)")
+        token = os.environ.get("MOBAI_TOKEN") if token is None else token
+        if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+            raise InputError("token must be the text that `mobai token create` printed")
+        self.address = address.rstrip("/")
+        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, _port(address)
+        self._prefix = parts.path.rstrip("/") + API
+        self._headers = {"User-Agent": f"mobai/{__version__}", "Accept": "application/json"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._own = threading.local()
+
+    def __repr__(self) -> str:
+        """Name the address; the token stays out."""
+        return f"HttpClient({self.address!r})"
+
+    def get(self, *path: str, **query: Any) -> Any:
+        """Return what is at a path, read as JSON."""
+        return self.call("GET", *path, query=query).json()
+
+    def call(
+        self,
+        method: str,
+        *path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        only_once: bool = False,
+    ) -> Answer:
+        """Make a call that may be made twice, and make it again while the service is away or busy.
+
+        Raises what the service refused as the errors of a local experiment, and StorageError if it stays away. What can
+        be done ``only_once`` is refused the second time: after a cut connection, that says that it was done.
+        """
+        asked = {name: value for name, value in (query or {}).items() if value is not None}
+        target = self._prefix + "".join(f"/{quote(part, safe='')}" for part in path)
+        target += f"?{urlencode(asked)}" if asked else ""
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        sent = {**self._headers, **(headers or {}), **({"Content-Type": "application/json"} if data else {})}
+        end, pause, again, reason = time.monotonic() + _PATIENCE, _FIRST_PAUSE, False, "it did not answer"
+        while True:
+            try:
+                code, after, found = self._exchange(method, target, data, sent)
+            except (OSError, http.client.HTTPException) as error:
+                # Whether it was carried out is not known: that is why it must be a call that may be made twice.
+                reason, wait, again = str(error) or type(error).__name__, pause, True
+            else:
+                if again and only_once and code in (409, 422):
+                    return Answer(code, found, again)
+                if code != 503:
+                    return self._checked(code, found, again)
+                reason, wait = _detail(found), max(after, pause)
+            if time.monotonic() + wait > end:
+                raise StorageError(f"{self.address}: {visible(reason)}")
+            time.sleep(wait)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _exchange(
+        self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, float, bytes]:
+        """Send one request over this thread's connection; return the code, when to come again, and the body."""
+        connection = self._connection()
+        try:
+            connection.request(method, target, data, dict(headers))
+            answer = connection.getresponse()
+            found = answer.read()
+        except BaseException:
+            self.close()
+            raise
+        if answer.will_close:
+            self.close()
+        after = answer.headers.get("Retry-After", "0")
+        return answer.status, float(after) if after.isdigit() else 0.0, found
+
+    def _connection(self) -> http.client.HTTPConnection:
+        """Return this thread's connection; a forked process has its own."""
+        if getattr(self._own, "process", None) != os.getpid():
+            self._own.process, self._own.connection = os.getpid(), self._new_connection()
+        connection: http.client.HTTPConnection = self._own.connection
+        return connection
+
+    def _new_connection(self) -> http.client.HTTPConnection:
+        if not self._secure:
+            return http.client.HTTPConnection(self._host, self._port, timeout=_SECONDS_TO_ANSWER)
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(self._host, self._port, timeout=_SECONDS_TO_ANSWER, context=context)
+
+    def close(self) -> None:
+        """Close this thread's connection; the next call opens another."""
+        if getattr(self._own, "process", None) == os.getpid():
+            self._own.connection.close()
+
+    def _checked(self, code: int, found: bytes, again: bool) -> Answer:
+        if code < 300 or code == 304:
+            return Answer(code, found, again)
+        reason = visible(_detail(found))
+        if code in (401, 403):
+            raise InputError(f"token: {reason}")
+        if code < 500:
+            raise _ERRORS.get(code, InputError)(reason)
+        raise StorageError(f"{self.address}: {reason}")
+
+
+def _port(address: str) -> int | None:
+    try:
+        return urlsplit(address).port
+    except ValueError:
+        raise InputError("storage: the port must be a number up to 65535") from None
+
+
+def _detail(found: bytes) -> str:
+    """Return what a refusal says."""
+    try:
+        return str(json.loads(found)["detail"])
+    except (ValueError, LookupError, TypeError):
+        return "the service did not answer as mobai does; is it at that address?"

@@ -1,0 +1,248 @@
+"""An experiment of a service, with the methods of a local one."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mobai.engine import Verdict
+from mobai.engine.explain import Explanation
+from mobai.errors import ConflictError, InputError
+from mobai.live import operations
+from mobai.live.assignments import Assignment
+from mobai.live.experiment import Experiment
+from mobai.live.health import Concern
+from mobai.live.journal import Event
+from mobai.live.ledger import Ledger
+from mobai.live.remote.client import Answer, HttpClient
+from mobai.live.remote.journal import HttpJournal
+from mobai.live.remote.reading import explanation_of, series_of, status_of, verdict_of
+from mobai.live.reports import Metrics, pair_of
+from mobai.live.settings import Settings, from_body
+from mobai.live.status import Status
+from mobai.live.trace import Series
+from mobai.live.units import Unit
+from mobai.live.verify import Verification, verify_experiment
+from mobai.problem import Problem
+
+
+class RemoteExperiment(Experiment):
+    """An experiment of a service. :meth:`mobai.Experiment.load` and ``create`` return it for http addresses.
+
+    A call is made again while the service is away or busy, for some seconds, and doubles nothing: asks and records have
+    keys, and reports that were told before change nothing.
+    """
+
+    def __init__(self, client: HttpClient, name: str) -> None:
+        self._client, self._name = client, name
+        self._settings: Settings | None = None
+
+    @classmethod
+    def create_at(cls, client: HttpClient, facts: Mapping[str, Any]) -> RemoteExperiment:
+        """Begin an experiment, given as the API takes it."""
+        answer = client.call("POST", "experiments", body=dict(facts))
+        if answer.code == 200 and not answer.again:
+            raise ConflictError(f"name: there is an experiment {facts['name']!r} already")
+        return cls(client, facts["name"])
+
+    @classmethod
+    def load_at(cls, client: HttpClient, name: str) -> RemoteExperiment:
+        """Take up an experiment that is there."""
+        found = cls(client, name)
+        found.settings  # noqa: B018 - it must be there
+        return found
+
+    @property
+    def name(self) -> str:
+        """What it is called in its storage."""
+        return self._name
+
+    @property
+    def settings(self) -> Settings:
+        """What it was set up with: delta, rule, seed and the rest."""
+        if self._settings is None:
+            self._settings = from_body(self._get("settings")["settings"])
+        return self._settings
+
+    @property
+    def problem(self) -> Problem:
+        """The arms (with retired ones), objectives and known noise."""
+        return self.status().verdict.problem
+
+    def ask(
+        self,
+        n: int = 1,
+        *,
+        if_decided: str = "go-on",
+        unit: str | None = None,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> list[Assignment]:
+        """Return the next assignments, as :meth:`mobai.Experiment.ask` does; at most 1,000."""
+        operations.ask(n, if_decided=if_decided, unit=unit, key=key, by=by)  # refuses what it cannot be
+        body = {"if_decided": if_decided, "by": by}
+        if unit is not None:
+            return _assignments(self._call("PUT", "units", unit, body=body))
+        return _assignments(self._call("POST", "assignments", body={"n": n, **body}, key=key or _new_key()))
+
+    def tell_all(
+        self,
+        reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
+        *,
+        ask: int = 0,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> list[Assignment]:
+        """Report on many assignments in one transaction, as :meth:`mobai.Experiment.tell_all` does; at most 5,000."""
+        if not isinstance(reports, Iterable):
+            raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
+        given = reports.items() if isinstance(reports, Mapping) else reports
+        rows = [{**_named(one), "metrics": _plain(metrics)} for one, metrics in map(pair_of, given)]
+        operations.tell_all([], ask=ask, key=key, by=by)  # refuses what it cannot be
+        body = {"reports": rows, "ask": ask, "by": by}
+        return _assignments(self._call("POST", "reports", body=body, key=(key or _new_key()) if ask else None))
+
+    def record_all(
+        self, rows: Iterable[tuple[str, Metrics]], *, key: str | None = None, by: str | None = None
+    ) -> list[Assignment]:
+        """Report observations that nobody asked for, as :meth:`mobai.Experiment.record_all` does; at most 5,000."""
+        if not isinstance(rows, Iterable):
+            raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
+        given = [{"arm": arm, "metrics": _plain(metrics)} for arm, metrics in map(pair_of, rows)]
+        body = {"observations": given, "by": by}
+        return _assignments(self._call("POST", "observations", body=body, key=key or _new_key()))
+
+    def drop(self, assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> None:
+        """Drop an assignment that will not be told."""
+        query = {"refused": "true" if refused else None, "by": by}
+        named = _named(assignment)
+        if "unit" in named:
+            self._delete("units", named["unit"], query=query)
+        else:
+            self._delete("assignments", str(named["assignment"]), query={"arm": named.get("arm"), **query})
+
+    def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:
+        """Add an arm."""
+        given = None if sd is None else np.asarray(sd, np.float64).tolist()
+        self._call("POST", "arms", body={"arm": arm, "sd": given, "by": by}, only_once=True)
+
+    def retire_arm(self, arm: str, *, by: str | None = None) -> None:
+        """Stop asking for an arm."""
+        if not isinstance(arm, str) or not arm:
+            raise InputError(f"arm must be the name of an arm, not {arm!r}")
+        self._delete("arms", arm, query={"by": by}, only_once=True)
+
+    def pause(self, *, by: str | None = None) -> None:
+        """Hand out nothing until :meth:`resume`."""
+        self._call("POST", "pause", body={"by": by})
+
+    def resume(self, *, by: str | None = None) -> None:
+        """Hand out assignments again."""
+        self._call("POST", "resume", body={"by": by})
+
+    def close(self, *, by: str | None = None) -> None:
+        """End the experiment; it can be read, not changed."""
+        self._call("POST", "close", body={"by": by})
+
+    def verdict(self) -> Verdict:
+        """Return what is decided at the experiment's delta."""
+        return verdict_of(self._get(), self.settings)
+
+    def status(self) -> Status:
+        """Return where the experiment stands."""
+        return status_of(self._get(), self.settings)
+
+    def explain(self) -> Explanation:
+        """Return why it is not decided yet, and what the rule would ask for next and why."""
+        return explanation_of(self._get("explain"))
+
+    def series(self) -> Series:
+        """Return how it went."""
+        return series_of(self._get("series"))
+
+    def concerns(self) -> list[Concern]:
+        """Return what looks wrong."""
+        return list(self.status().concerns)
+
+    def history(self) -> Sequence[Event]:
+        """Return every event from the beginning."""
+        return self._ledger.history()
+
+    def verify(self) -> Verification:
+        """Check here what the service says: the chain of events, and what they add up to."""
+        return verify_experiment(self._ledger.journal, self._ledger.handle)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return every assignment with what was told of it, as plain rows."""
+        answer = self._client.call("GET", "experiments", self._name, "assignments.jsonl")
+        return [json.loads(line) for line in answer.data.splitlines()]
+
+    @property
+    def _ledger(self) -> Ledger:  # type: ignore[override]
+        """The journal as this process can read it, which makes verification and replay its own."""
+        journal = HttpJournal(self._client)
+        return Ledger(journal, journal.find(self._name))
+
+    def __repr__(self) -> str:
+        """Name it, and say where it is kept."""
+        return f"Experiment({self._name!r}, {self._client.address!r})"
+
+    def _get(self, *path: str) -> Any:
+        return self._client.get("experiments", self._name, *path)
+
+    def _call(
+        self, method: str, *path: str, body: Mapping[str, Any], key: str | None = None, only_once: bool = False
+    ) -> Answer:
+        sent = {name: value for name, value in body.items() if value is not None}
+        headers = {} if key is None else {"Idempotency-Key": json.dumps(key)}
+        place = ("experiments", self._name, *path)
+        return self._client.call(method, *place, body=sent, headers=headers, only_once=only_once)
+
+    def _delete(self, *path: str, query: Mapping[str, Any], only_once: bool = False) -> None:
+        self._client.call("DELETE", "experiments", self._name, *path, query=query, only_once=only_once)
+
+
+def _named(assignment: Any) -> dict[str, Any]:
+    """Return how a report names its assignment."""
+    if isinstance(assignment, Unit):
+        return {"unit": str(assignment)}
+    if isinstance(assignment, Assignment):
+        return {"assignment": _number(assignment.id), "arm": assignment.arm}
+    return {"assignment": _number(assignment)}
+
+
+def _number(number: Any) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise InputError(f"assignment must be an id that was handed out, not {number!r}")
+    return int(number)
+
+
+def _plain(metrics: Metrics) -> dict[str, float | None]:
+    """Return metrics as JSON can hold them."""
+    if not isinstance(metrics, Mapping):
+        raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
+    return {str(name): _reward(name, value) for name, value in metrics.items()}
+
+
+def _reward(name: object, value: Any) -> float | None:
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str | bytes) or not np.isfinite(number := float(value)):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"rewards: {name!r} must be a number, not {value!r}; leave it out if it is missing") from None
+    return number
+
+
+def _assignments(answer: Answer) -> list[Assignment]:
+    return [Assignment(one["assignment"], one["arm"]) for one in answer.json()["assignments"]]
+
+
+def _new_key() -> str:
+    return uuid.uuid4().hex
