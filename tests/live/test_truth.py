@@ -260,7 +260,10 @@ def test_paths_are_paths(tmp_path: Path) -> None:
     [
         ("sqlite:///file:{folder}/typo.db?uri=true", "there is nothing at"),
         ("postgresql://127.0.0.1:abc/x", "storage must be sqlite:///FILE"),
-        ("mysql://host/x", "storage must be sqlite:///FILE, postgresql://USER@HOST/NAME or memory:, not mysql"),
+        (
+            "mysql://host/x",
+            "storage must be sqlite:///FILE, postgresql://USER@HOST/NAME, http://HOST:PORT or memory:, not mysql",
+        ),
         (None, "storage must be an address, a path or a journal, not None"),
     ],
 )

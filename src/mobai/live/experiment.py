@@ -35,6 +35,7 @@ from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.objective import is_name
+from mobai.views import problem_json
 
 Result = TypeVar("Result")
 
@@ -119,7 +120,8 @@ class Experiment:
         if client is not None:
             from mobai.live.remote.experiment import RemoteExperiment
 
-            return RemoteExperiment.create_at(client, {"name": name, **to_body(settings)})
+            given = {**options, "rule": settings.rule_address, "until": settings.until}
+            return RemoteExperiment.create_at(client, {"name": name, **problem_json(problem), **given})
         warm_up(settings.rule)
         check_rule(settings.rule, settings.problem)
         first = sealed(Event(1, "created", time.time(), {"name": name, **to_body(settings)}), "")

@@ -45,11 +45,8 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
             "leader": verdict.problem.arms[verdict.leaders[m]],
             "leading": verdict.leading[m],
             "decided": verdict.decisions[m] is not None,
-            # None also where it is decided that no arm keeps every limit.
-            "decided_arm": verdict.problem.arms[decision.arm]
-            if (decision := verdict.decisions[m]) and decision.arm >= 0
-            else None,
-            "decided_at": decision.pull if decision else None,
+            "decided_arm": _decided_arm(verdict, m),
+            "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
             "decided_time": time_text(decision.at) if decision else None,
             "evidence": finite(float(verdict.evidence[m])),
             "threshold": float(verdict.threshold[m]),
@@ -59,6 +56,12 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
         }
         for m, objective in enumerate(verdict.problem.objectives)
     ]
+
+
+def _decided_arm(verdict: Verdict, m: int) -> str | None:
+    """Return the arm decided on; None if there is none yet, or none that keeps every limit."""
+    decision = verdict.decisions[m]
+    return verdict.problem.arms[decision.arm] if decision is not None and decision.arm >= 0 else None
 
 
 def intervals_json(problem: Problem, intervals: Intervals) -> list[dict[str, Any]]:
