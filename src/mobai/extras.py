@@ -8,7 +8,14 @@ from typing import Any
 
 from mobai.errors import InputError
 
-_EXTRAS = {"matplotlib": "plot", "pandas": "results", "pyarrow": "results", "psycopg": "postgresql"}
+_EXTRAS = {
+    "matplotlib": "plot",
+    "pandas": "results",
+    "pyarrow": "results",
+    "psycopg": "postgresql",
+    "fastapi": "service",
+    "uvicorn": "service",
+}
 
 
 def need(module: str) -> Any:

@@ -12,8 +12,9 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import islice
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,18 @@ def parse_rows(text: str) -> list[Row]:
     if not rows:
         raise InputError("has no rows")
     return rows
+
+
+def parquet_bytes(rows: Iterable[Row], columns: Sequence[str], at_a_time: int = 50_000) -> bytes:
+    """Return rows as a Parquet file; id is a whole number, texts are texts, everything else is a number."""
+    arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
+    kinds = {"id": arrow.int64(), **dict.fromkeys(("unit", "arm", "status", "asked_at"), arrow.string())}
+    schema = arrow.schema([(name, kinds.get(name, arrow.float64())) for name in columns])
+    buffer, waiting = io.BytesIO(), iter(rows)
+    with parquet.ParquetWriter(buffer, schema) as writer:
+        while part := list(islice(waiting, at_a_time)):
+            writer.write_table(arrow.Table.from_pylist(part, schema))
+    return buffer.getvalue()
 
 
 def split_csv(text: str) -> list[list[str]]:

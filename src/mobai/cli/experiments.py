@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from mobai import views
 from mobai.cli import formats, options
 from mobai.cli.loading import load_experiment
 from mobai.live.storage import open_journal
@@ -19,18 +20,6 @@ def command(storage: str, form: str) -> None:
     journal = open_journal(storage)
     rows = []
     for name in journal.names():
-        status = load_experiment(journal, name).status()
-        decided = sum(decision is not None for decision in status.verdict.decisions)
-        objectives = len(status.verdict.decisions)
-        rows.append(
-            {
-                "name": name,
-                "arms": int(status.active.sum()),
-                "objectives": objectives,
-                "pulls": status.verdict.pulls,
-                "pending": status.pending,
-                "decided": f"{decided} of {objectives}",
-                "state": status.state,
-            }
-        )
+        row = views.status_summary(load_experiment(journal, name).status())
+        rows.append({**row, "decided": f"{row['decided']} of {row['objectives']}"})
     formats.emit(rows, form, _COLUMNS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +9,7 @@ from typing import Any
 
 import click
 
+from mobai import views
 from mobai.cli import screen
 from mobai.errors import visible
 
@@ -35,9 +34,7 @@ def emit(rows: Sequence[Row], form: str, columns: Sequence[str], *, excel: bool 
     if form == "json":
         click.echo(json.dumps([_plain(row) for row in rows], indent=2, allow_nan=False))
     elif form == "csv":
-        if excel:
-            rows, columns = _defused(rows), [_defuse(name) for name in columns]
-        click.echo(as_csv(rows, columns), nl=False)
+        click.echo(views.csv_text(rows, columns, excel=excel), nl=False)
     else:
         table = screen.plain_table(*columns)
         for row in rows:
@@ -45,33 +42,8 @@ def emit(rows: Sequence[Row], form: str, columns: Sequence[str], *, excel: bool 
         screen.out.print(table)
 
 
-def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Write rows as CSV, with a header."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows([{key: _plain_value(value) for key, value in row.items()} for row in rows])
-    return buffer.getvalue()
-
-
-def _defused(rows: Sequence[Row]) -> list[Row]:
-    return [{_defuse(key): _defuse(value) for key, value in row.items()} for row in rows]
-
-
-def _defuse(value: Any) -> Any:
-    """Return a text that no spreadsheet takes for a formula; numbers are what they are."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
-
-
 def _plain(row: Row) -> dict[str, Any]:
-    return {key: _plain_value(value) for key, value in row.items()}
-
-
-def _plain_value(value: Any) -> Any:
-    """Return the value, or None for infinity and NaN, which JSON and CSV do not have; texts for a terminal."""
-    if isinstance(value, str):
-        return visible(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return {key: views.plain_value(value) for key, value in row.items()}
 
 
 def _text(value: Any) -> str:

@@ -21,6 +21,11 @@ MOST_REPORTS = 2000
 
 def load_experiment(storage: str | Journal, name: str, *, reports: int = 0) -> Experiment:
     """Load an experiment to report on this many assignments, or for something else that is soon over."""
+    if isinstance(storage, str) and storage.startswith(("http://", "https://")):
+        interpret()  # nothing is computed here but what is shown
+        from mobai.live.experiment import Experiment
+
+        return Experiment.load(storage, name)
     journal = open_journal(storage)
     rules = [str(first.body) for first in journal.read(journal.find(name), most=1)]
     if reports <= MOST_REPORTS and not any(slow in rule for rule in rules for slow in _SLOW_IN_PYTHON):

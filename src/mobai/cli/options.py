@@ -48,7 +48,7 @@ def storage_option() -> Decorator:
         show_default=True,
         show_envvar=True,
         metavar="URL",
-        help="Where experiments are kept: sqlite:///FILE or postgresql://...",
+        help="Where experiments are kept: sqlite:///FILE, postgresql://..., or a service, http://HOST:PORT.",
     )
 
 

@@ -60,6 +60,11 @@ def shown(url: sa.URL) -> str:
     return plain.render_as_string(hide_password=True)
 
 
+def shown_storage(storage: str) -> str:
+    """Return the address of a storage without its secrets; what is none is shown as it is."""
+    return storage if storage == "memory:" else Address.parse(storage).shown
+
+
 def _file(url: sa.URL) -> tuple[Path, str]:
     """Return the file of a database of SQLite, which may be written as a URI, and the mode to open it in."""
     place, options = str(url.database), {key: str(value) for key, value in url.query.items()}

@@ -34,6 +34,11 @@ class Assignments:
         self._told = array("d")  # the rewards of the first one, of the second one, ...
         self._oldest = 1
 
+    def freeze(self) -> None:
+        """Let go of what others change: a shallow copy keeps what it has."""
+        self._arms, self._status, self._since = self._arms[:], self._status[:], self._since[:]
+        self._told = self._told[:]
+
     @property
     def count(self) -> int:
         """How many have been handed out."""

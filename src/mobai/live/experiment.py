@@ -6,8 +6,10 @@ state of the events it has seen and reads only newer ones, so a call costs the s
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
@@ -30,7 +32,7 @@ from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
 from mobai.live.storage import client_of, open_journal
 from mobai.live.trace import Series
-from mobai.live.transactions import carry_out
+from mobai.live.transactions import carry_out, carry_out_all
 from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Guardrail, Objective, Problem
@@ -147,6 +149,17 @@ class Experiment:
     def name(self) -> str:
         """What it is called in its storage."""
         return self._ledger.handle.name
+
+    @property
+    def number(self) -> int:
+        """A number that no other experiment in its storage has or had."""
+        return self._ledger.handle.number
+
+    @property
+    def has_units(self) -> bool:
+        """Whether some assignments were handed out for units."""
+        with self._ledger.look() as state:
+            return len(state.units) > 0
 
     @property
     def settings(self) -> Settings:
@@ -282,6 +295,13 @@ class Experiment:
         with self._ledger.look() as state:
             return describe(self.name, state)
 
+    def stamp(self) -> tuple[int, str]:
+        """Return the number of the last event, and a text that is another one whenever the status is."""
+        with self._ledger.look() as state:
+            now = time.time()
+            passing = f"{state.ending(now)}{len(state.overdue(now))}"
+            return state.seq, f"{state.seq}-{state.head[:16]}-{zlib.crc32(passing.encode()):08x}"
+
     def explain(self) -> Explanation:
         """Return why it is not decided yet, pair by pair, and what the rule would ask for next and why."""
         with self._ledger.look() as state:
@@ -316,6 +336,10 @@ class Experiment:
         """Return every event from the beginning."""
         return self._ledger.history()
 
+    def events(self, after: int = 0, most: int = 1000) -> Sequence[Event]:
+        """Return the events after one, at most so many of them."""
+        return self._ledger.journal.read(self._ledger.handle, after, most)
+
     def verify(self) -> Verification:
         """Check the chain of events, what they add up to, the snapshot and the database."""
         self._ledger.check()
@@ -326,19 +350,29 @@ class Experiment:
 
         Where some were handed out for units, these are named, too.
         """
+        return list(self.iterate_records())
+
+    def iterate_records(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of :meth:`records` as they are now, one by one: a million of them do not fit into memory."""
         with self._ledger.look() as state:
-            rows = records_of(state)
-            if not len(state.units):
-                return rows
-        units: dict[int, str] = {}
-        count = 0
-        for event in self._ledger.history():
+            problem, assignments = state.problem, copy.copy(state.assignments)
+            assignments.freeze()
+            units = bool(len(state.units))
+            seq = state.seq
+        rows = records_of(problem, assignments)
+        if not units:
+            return rows
+        return ({"id": row["id"], "unit": unit, **row} for row, unit in zip(rows, self._units(seq), strict=False))
+
+    def _units(self, seq: int) -> Iterator[str | None]:
+        """Yield the unit of every assignment up to an event, None where it has none."""
+        for event in self._ledger.events(seq):
             if event.kind == "asked":
-                units |= {count + n: unit for n, unit in enumerate(event.body.get("units", ()), start=1)}
-                count += len(event.body["arms"])
+                named = event.body.get("units", ())
+                yield from named
+                yield from [None] * (len(event.body["arms"]) - len(named))
             elif event.kind == "recorded":
-                count += len(event.body["rows"])
-        return [{"id": row["id"], "unit": units.get(row["id"]), **row} for row in rows]
+                yield from [None] * len(event.body["rows"])
 
     def replay(self) -> Status:
         """Replay the whole journal, let the rule make every choice again, and return the status.
@@ -356,3 +390,8 @@ class Experiment:
             more = len(state.differences) - len(found)
             raise StorageError("; ".join(found) + (f"; and {more:,} more" if more else ""))
         return describe(self.name, state)
+
+
+def carry_out_together(requests: Sequence[tuple[Experiment, Operation[Any]]]) -> list[Any]:
+    """Carry out operations on experiments of one storage in one transaction; return the result or exception of each."""
+    return carry_out_all([(experiment._ledger, operation) for experiment, operation in requests])

@@ -85,6 +85,17 @@ class Ledger:
             self._compare()
             return self.journal.read(self.handle)
 
+    def events(self, until: int) -> Iterator[Event]:
+        """Yield the events from the beginning up to one, read a part at a time."""
+        seq, head = 0, ""
+        while seq < until:
+            with self.in_turn():
+                part = self.journal.read(self.handle, seq, min(_EVENTS_AT_A_TIME, until - seq), head)
+            if not part:
+                return
+            yield from part
+            seq, head = part[-1].seq, part[-1].hash
+
     def check(self) -> None:
         """Refuse a journal that is no longer the one that was read."""
         with self.in_turn():

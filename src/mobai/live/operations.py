@@ -25,6 +25,7 @@ from mobai.live.units import Unit
 
 _log = logging.getLogger(__name__)
 
+Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 
 MOST_ASKED = 10_000
@@ -193,6 +194,25 @@ def resume(*, by: str | None = None) -> Operation[None]:
 def close(*, by: str | None = None) -> Operation[None]:
     """End the experiment."""
     return _unless(lambda change: change.state.closed_at is not None, "closed", by, even_closed=True)
+
+
+def and_whether_decided(operation: Operation[Result]) -> Operation[tuple[Result, bool]]:
+    """Return an operation that also says whether every objective is decided after it."""
+
+    def run(change: Change) -> tuple[Result, bool]:
+        return operation.run(change), change.state.engine.stopped()
+
+    return Operation(run, operation.even_closed)
+
+
+def and_whether_new(operation: Operation[Result]) -> Operation[tuple[Result, bool]]:
+    """Return an operation that also says whether it has changed anything."""
+
+    def run(change: Change) -> tuple[Result, bool]:
+        before = change.written
+        return operation.run(change), change.written > before
+
+    return Operation(run, operation.even_closed)
 
 
 def _unless(

@@ -148,6 +148,11 @@ def new_settings(
     return Settings(problem, x, sampling, seed, focus, patience, float(reserve), on_broken, max_samples, end)
 
 
+def is_own_rule(address: str) -> bool:
+    """Whether a rule is somebody's own, ``package.module:Class``: importing it runs code."""
+    return ":" in parse_spec(address)[0]
+
+
 def _time(until: float | str | datetime) -> float:
     """Return a Unix time, given as such, as ISO 8601 or as a datetime; without a zone, UTC."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,11 @@ import numpy as np
 
 from mobai import views
 from mobai.engine import Verdict
-from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, STATUS_NAMES
+from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, STATUS_NAMES, Assignments
 from mobai.live.health import Concern
 from mobai.live.settings import EVIDENCE
 from mobai.live.state import State
-from mobai.problem import FloatArray, IntArray
+from mobai.problem import FloatArray, IntArray, Problem
 from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
@@ -140,16 +141,14 @@ def describe(name: str, state: State) -> Status:
     )
 
 
-def records_of(state: State) -> list[dict[str, Any]]:
-    """Return every assignment with what was told of it, as plain rows; None where nothing was."""
-    names, found = state.problem.metric_names, []
-    for number in range(1, state.assignments.count + 1):
+def records_of(problem: Problem, assignments: Assignments) -> Iterator[dict[str, Any]]:
+    """Yield every assignment with what was told of it, as plain rows; None where nothing was."""
+    for number in range(1, assignments.count + 1):
         row = {
             "id": number,
-            "arm": state.problem.arms[state.assignments.arm(number)],
-            "status": STATUS_NAMES[state.assignments.status(number)],
-            "asked_at": views.time_text(state.assignments.since(number)),
+            "arm": problem.arms[assignments.arm(number)],
+            "status": STATUS_NAMES[assignments.status(number)],
+            "asked_at": views.time_text(assignments.since(number)),
         }
-        told = zip(names, state.assignments.rewards(number), strict=True)
-        found.append(row | {name: value if math.isfinite(value) else None for name, value in told})
-    return found
+        told = zip(problem.metric_names, assignments.rewards(number), strict=True)
+        yield row | {name: value if math.isfinite(value) else None for name, value in told}

@@ -15,9 +15,11 @@ from mobai.views.data import (
     series_json,
     status_json,
     status_rows,
+    status_summary,
     time_text,
     verdict_json,
 )
+from mobai.views.happenings import HAPPENINGS, happenings_json
 from mobai.views.pages import (
     analysis_blocks,
     analysis_html,
@@ -31,6 +33,7 @@ from mobai.views.pages import (
     to_text,
     verdict_html,
 )
+from mobai.views.rows import csv_text, json_lines, plain_value
 from mobai.views.tables import (
     arms_to_show,
     differences_table,
@@ -58,6 +61,7 @@ from mobai.views.words import (
 )
 
 __all__ = [
+    "HAPPENINGS",
     "analysis_blocks",
     "analysis_html",
     "analysis_json",
@@ -67,14 +71,17 @@ __all__ = [
     "bound_html",
     "certification",
     "comparison_tables",
+    "csv_text",
     "differences_table",
     "event_json",
     "explanation_json",
     "explanation_text",
     "finite",
+    "happenings_json",
     "intervals_caption",
     "intervals_json",
     "intervals_table",
+    "json_lines",
     "limit_evidence_table",
     "limits_table",
     "means_json",
@@ -84,6 +91,7 @@ __all__ = [
     "number_text",
     "objective_rows",
     "pairs_table",
+    "plain_value",
     "plural",
     "problem_json",
     "progress_table",
@@ -95,6 +103,7 @@ __all__ = [
     "status_line",
     "status_remarks",
     "status_rows",
+    "status_summary",
     "status_text",
     "summary_html",
     "time_text",

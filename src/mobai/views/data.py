@@ -192,6 +192,24 @@ def status_json(status: Status) -> dict[str, Any]:
     }
 
 
+def status_summary(status: Status) -> dict[str, Any]:
+    """Return a status in a few plain facts, for lists of experiments."""
+    verdict, objectives = status.verdict, len(status.verdict.decisions)
+    decided = sum(decision is not None for decision in verdict.decisions)
+    return {
+        "name": status.name,
+        "state": status.state,
+        "arms": int(status.active.sum()),
+        "objectives": objectives,
+        "decided": decided,
+        "pulls": verdict.pulls,
+        "pending": status.pending,
+        "certified": verdict.certified,
+        "warnings": len(status.concerns),
+        "created_at": time_text(status.created_at),
+    }
+
+
 def problem_json(problem: Problem) -> dict[str, Any]:
     """Return a problem as plain data; None for noise that is not known."""
     return {

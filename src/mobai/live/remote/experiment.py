@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,10 +177,15 @@ class RemoteExperiment(Experiment):
         """Check here what the service says: the chain of events, and what they add up to."""
         return verify_experiment(self._ledger.journal, self._ledger.handle)
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return every assignment with what was told of it, as plain rows."""
+    def iterate_records(self) -> Iterator[dict[str, Any]]:
+        """Yield every assignment with what was told of it, as plain rows."""
         answer = self._client.call("GET", "experiments", self._name, "assignments.jsonl")
-        return [json.loads(line) for line in answer.data.splitlines()]
+        return map(json.loads, answer.data.splitlines())
+
+    def stamp(self) -> tuple[int, str]:
+        """Return the number of the last event, and a text that is another one whenever the status is."""
+        facts = self._get()
+        return facts["events"], facts["stamp"]
 
     @property
     def _ledger(self) -> Ledger:  # type: ignore[override]

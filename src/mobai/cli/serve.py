@@ -1,0 +1,73 @@
+"""``mobai serve``: experiments over HTTP."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from mobai.cli import options, screen
+from mobai.errors import InputError
+from mobai.extras import need
+
+
+@click.command("serve")
+@options.storage_option()
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Where to listen; others than loopback need a token."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 for any that is free.")
+@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name it answers to, behind a proxy.")
+@click.option("--read-only", is_flag=True, help="Answer questions, change nothing.")
+@click.option("--private-webhooks", is_flag=True, help="Let webhooks go to private addresses, too.")
+@click.option("--access-log", is_flag=True, help="Log every request to standard error.")
+@click.option("--open", "browser", is_flag=True, help="Open it in a browser.")
+def command(
+    storage: str,
+    host: str,
+    port: int,
+    hosts: tuple[str, ...],
+    read_only: bool,
+    private_webhooks: bool,
+    access_log: bool,
+    browser: bool,
+) -> None:
+    """Serve the experiments of a storage over HTTP: an API, and pages to look at."""
+    if storage.startswith(("http://", "https://")):
+        raise InputError("storage: a service serves a database, not another service")
+    need("fastapi")
+    need("uvicorn")
+    from mobai.service.server import serve
+
+    _log_to_stderr(access_log)
+    with screen.working("starting"):
+        pass
+    serve(
+        storage,
+        host=host,
+        port=port,
+        allowed_hosts=hosts,
+        read_only=read_only,
+        private_webhooks=private_webhooks,
+        say=lambda line: screen.err.print(f"mobai: {line}", soft_wrap=True),
+        ready=_open_browser if browser else None,
+    )
+
+
+def _log_to_stderr(access_log: bool) -> None:
+    """Show warnings, with ``access_log`` every request; never a query, which may hold a secret."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    for name, level in (("mobai", logging.WARNING), ("uvicorn", logging.WARNING)):
+        logging.getLogger(name).addHandler(handler)
+        logging.getLogger(name).setLevel(level)
+    if access_log:
+        logging.getLogger("mobai.service.access").setLevel(logging.INFO)
+
+
+def _open_browser(address: str) -> None:
+    import threading
+    import webbrowser
+
+    threading.Timer(0.5, webbrowser.open, [address]).start()

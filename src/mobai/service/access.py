@@ -1,0 +1,87 @@
+"""Who makes a request, and whether it may: every route states the scope that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import unquote
+
+from anyio import to_thread
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from mobai.service.problems import RefusedError
+from mobai.service.tokens import ANYBODY, SESSION, Caller, Tokens
+
+COOKIE = "mobai_session"
+OPEN = "open"  # the scope of what anybody may see
+_SAFE = ("GET", "HEAD")
+
+
+def needs(scope: str) -> dict[str, Any]:
+    """Return what a route says about the scope it needs."""
+    return {"x-scope": scope, **({} if scope == OPEN else {"security": [{"token": []}]})}
+
+
+class ScopedRoute(APIRoute):
+    """A route that states the scope it needs (``openapi_extra=needs("read")``); without, it cannot be made."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that checks who calls before anything else is looked at."""
+        handler = super().get_route_handler()
+        scope: str = (self.openapi_extra or {})["x-scope"]
+
+        async def checked(request: Request) -> Response:
+            _decode_path(request)
+            request.scope["route"] = self
+            if scope != OPEN:
+                caller = await identify(request)
+                request.scope["caller"] = caller
+                _allow(request, caller, scope)
+            return await handler(request)
+
+        return checked
+
+
+def _decode_path(request: Request) -> None:
+    try:
+        found = {name: unquote(value, errors="strict") for name, value in request.scope["path_params"].items()}
+    except UnicodeDecodeError:
+        raise RefusedError(404, "the path is not UTF-8, percent-encoded") from None
+    request.scope["path_params"] = found
+
+
+async def identify(request: Request) -> Caller:
+    """Return who makes a request; refuse one that shows no token where there are any, or a wrong one."""
+    tokens: Tokens = request.app.state.service.tokens
+    if tokens.is_stale():
+        await to_thread.run_sync(tokens.refresh)
+    header = request.headers.get("authorization")
+    if header is not None:
+        kind, _, secret = header.partition(" ")
+        caller = tokens.check(secret.strip()) if kind.lower() == "bearer" else None
+        if caller is None:
+            raise _unknown("the token is not valid: it is mistyped, has expired or was revoked")
+        return caller
+    cookie = request.cookies.get(COOKIE)
+    if cookie is not None:
+        caller = tokens.check(cookie, SESSION)
+        if caller is not None:
+            return caller
+    if tokens.any or not request.app.state.service.open_without_token:
+        raise _unknown("a token is needed: Authorization: Bearer TOKEN; `mobai token create` makes one")
+    return ANYBODY
+
+
+def _unknown(detail: str) -> RefusedError:
+    return RefusedError(401, detail, {"WWW-Authenticate": 'Bearer realm="mobai"'})
+
+
+def _allow(request: Request, caller: Caller, scope: str) -> None:
+    name = request.path_params.get("name")
+    if not caller.may(scope):
+        raise RefusedError(403, f"this needs a token of scope {scope}, and yours has {caller.scope}")
+    if not caller.may(scope, name):
+        raise RefusedError(403, f"the token is for experiments named {caller.only} only")
+    if request.app.state.service.read_only and request.method not in _SAFE:
+        raise RefusedError(403, "the service is read-only")

@@ -1,0 +1,186 @@
+"""Experiments: list, create, look at, administer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from mobai import views
+from mobai.errors import ConflictError, NotFoundError
+from mobai.live import operations
+from mobai.live.experiment import Experiment
+from mobai.live.operations import Operation
+from mobai.live.settings import is_own_rule, new_settings, to_body
+from mobai.problem import Problem
+from mobai.service.access import identify
+from mobai.service.api.common import PROBLEMS, ScopedRoute, answer, caller_of, needs, service_of, signed
+from mobai.service.models import NewArm, NewExperiment, Who
+from mobai.service.problems import RefusedError
+from mobai.service.service import Service
+
+router = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
+
+_PAGE = 100
+
+
+@router.get("/experiments", openapi_extra=needs("read"), summary="List experiments")
+async def list_experiments(
+    request: Request,
+    skip: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = _PAGE,
+    only: Annotated[str | None, Query(description="`names` for nothing but names", pattern="^names$")] = None,
+) -> Response:
+    """Return the experiments that the token may see, in the order of their creation."""
+    service, caller = service_of(request), caller_of(request)
+    names = [name for name in await to_thread.run_sync(service.experiments.names) if caller.may("read", name)]
+    page = names[skip : skip + limit]
+    more = len(names) > skip + limit
+    if only == "names":
+        return answer({"names": page, "total": len(names), "more": more})
+    rows = await to_thread.run_sync(lambda: [_line(service, name) for name in page])
+    return answer({"experiments": rows, "total": len(names), "more": more})
+
+
+def _line(service: Service, name: str) -> dict[str, Any]:
+    return service.experiments.read(name, lambda experiment: views.status_summary(experiment.status()))
+
+
+@router.post("/experiments", openapi_extra=needs("admin"), status_code=201, summary="Begin an experiment")
+async def create(request: Request, body: NewExperiment) -> Response:
+    """Begin an experiment: 201; 200 if there is the same one already, 409 if there is another one of that name."""
+    service, caller = service_of(request), caller_of(request)
+    if not caller.may("admin", body.name):
+        raise RefusedError(403, f"the token is for experiments named {caller.only} only")
+    code = await to_thread.run_sync(_create, service, body)
+    return answer({"name": body.name}, code)
+
+
+def _create(service: Service, body: NewExperiment) -> int:
+    given = body.model_dump(exclude_none=True)
+    if is_own_rule(body.rule):
+        raise RefusedError(422, "rule: only rules that come with mobai can be named over HTTP")
+    try:
+        made = Experiment.create(service.experiments.journal, **given)
+    except ConflictError:
+        there = service.experiments.read(body.name, lambda experiment: to_body(experiment.settings))
+        del given["name"]
+        problem = [given.pop(key, None) for key in ("arms", "objectives", "sd")]
+        limits = {key: given.pop(key) for key in ("guardrails", "baseline") if key in given}
+        if to_body(new_settings(Problem(*problem, **limits), **given)) != there:
+            raise
+        return 200
+    service.experiments.add(made)
+    return 201
+
+
+@router.get("/experiments/{name}", openapi_extra=needs("read"), summary="Where an experiment stands")
+async def status(request: Request, name: str) -> Response:
+    """Return the status: verdict, evidence, counts, means, intervals, warnings. `ETag` changes when it does."""
+    rendered = await to_thread.run_sync(service_of(request).render, name)
+    tag = f'"{rendered.stamp}"'
+    known = request.headers.get("if-none-match", "")
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if tag in (one.strip().removeprefix("W/") for one in known.split(",")) or known.strip() == "*":
+        return Response(None, 304, headers=headers)
+    return Response(rendered.data, headers=headers, media_type="application/json")
+
+
+@router.get("/experiments/{name}/settings", openapi_extra=needs("read"), summary="What it was set up with")
+async def settings(request: Request, name: str) -> Response:
+    """Return the settings, and the number of the experiment, which no other one in the storage has or had."""
+
+    def look(experiment: Experiment) -> dict[str, Any]:
+        return {"name": name, "number": experiment.number, "settings": to_body(experiment.settings)}
+
+    return answer(await service_of(request).read(name, look))
+
+
+@router.get("/experiments/{name}/series", openapi_extra=needs("read"), summary="How it went")
+async def series(request: Request, name: str) -> Response:
+    """Return some hundred points of evidence, counts, means and intervals, over pulls and time."""
+    found = await service_of(request).read(name, lambda experiment: views.series_json(experiment.series()))
+    return answer(found)
+
+
+@router.get("/experiments/{name}/explain", openapi_extra=needs("read"), summary="Why this arm, why not stopped")
+async def explain(request: Request, name: str) -> Response:
+    """Return the pairs that hold it up, and what the rule would ask for next and why."""
+    found = await service_of(request).read(name, lambda experiment: views.explanation_json(experiment.explain()))
+    return answer(found)
+
+
+@router.get("/experiments/{name}/stream", openapi_extra=needs("read"), summary="Follow an experiment")
+async def stream(request: Request, name: str) -> Response:
+    """Send the status as server-sent events whenever it changes, at most twice a second.
+
+    `id` is the number of the last event; `Last-Event-ID` goes on from there. The last event is `bye`, with a word.
+    """
+
+    async def may_go_on() -> bool:
+        try:
+            return (await identify(request)).may("read", name)
+        except RefusedError:
+            return False
+        except Exception:  # the storage is away: the stream waits with it
+            return True
+
+    last = request.headers.get("last-event-id")
+    updates = await service_of(request).streams.open(name, last, may_go_on)
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    return StreamingResponse(updates, media_type="text/event-stream", headers=headers)
+
+
+@router.delete("/experiments/{name}", openapi_extra=needs("admin"), summary="Remove an experiment")
+async def delete(request: Request, name: str) -> Response:
+    """Remove an experiment with all its events. There is no way back."""
+    service = service_of(request)
+
+    def remove() -> None:
+        service.experiments.journal.delete(name)
+        service.experiments.note(name, NotFoundError(name))
+        service.forget(name)
+
+    await to_thread.run_sync(remove)
+    return Response(None, 204)
+
+
+def _by(body: Who | None) -> str | None:
+    return None if body is None else body.by
+
+
+async def _change(request: Request, name: str, operation: Operation[None]) -> Response:
+    await service_of(request).do(name, operation)
+    return Response(None, 204)
+
+
+@router.post("/experiments/{name}/pause", openapi_extra=needs("admin"), status_code=204, summary="Pause")
+async def pause(request: Request, name: str, body: Who | None = None) -> Response:
+    """Hand out nothing until it is resumed; answers are still taken."""
+    return await _change(request, name, operations.pause(by=signed(request, _by(body))))
+
+
+@router.post("/experiments/{name}/resume", openapi_extra=needs("admin"), status_code=204, summary="Resume")
+async def resume(request: Request, name: str, body: Who | None = None) -> Response:
+    """Hand out assignments again."""
+    return await _change(request, name, operations.resume(by=signed(request, _by(body))))
+
+
+@router.post("/experiments/{name}/close", openapi_extra=needs("admin"), status_code=204, summary="Close")
+async def close(request: Request, name: str, body: Who | None = None) -> Response:
+    """End the experiment; it can be read, not changed."""
+    return await _change(request, name, operations.close(by=signed(request, _by(body))))
+
+
+@router.post("/experiments/{name}/arms", openapi_extra=needs("admin"), status_code=204, summary="Add an arm")
+async def add_arm(request: Request, name: str, body: NewArm) -> Response:
+    """Add an arm; every objective is undecided again until the leader has been separated from it."""
+    return await _change(request, name, operations.add_arm(body.arm, body.sd, by=signed(request, body.by)))
+
+
+@router.delete("/experiments/{name}/arms/{arm}", openapi_extra=needs("admin"), status_code=204, summary="Retire an arm")
+async def retire_arm(request: Request, name: str, arm: str, by: str | None = None) -> Response:
+    """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
+    return await _change(request, name, operations.retire_arm(arm, by=signed(request, by)))

@@ -1,0 +1,64 @@
+"""The application: routes, refusals, and what wraps them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from mobai.service.api import admin, experiments, export, work
+from mobai.service.guard import Guard
+from mobai.service.pages import documentation, entrance
+from mobai.service.problems import HANDLERS
+from mobai.service.service import Service
+from mobai.version import __version__
+
+_ABOUT = """Which arm is the best of every objective, and when may one stop? Ask for assignments, tell what was
+measured, and look at the status at any time: with probability 1 - delta no decision is ever wrong.
+
+Names in paths are percent-encoded. Refusals are `application/problem+json`, with JSON pointers into the body."""
+
+
+def make_app(service: Service, *, hosts: Collection[str] = ()) -> ASGIApp:
+    """Return the ASGI application of a service; it answers to loopback names and these hosts."""
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        yield
+        await service.stop()
+
+    app = FastAPI(
+        title="mobai",
+        version=__version__,
+        description=_ABOUT,
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        exception_handlers=HANDLERS,
+    )
+    app.state.service = service
+    for part in (work, experiments, export, admin):
+        app.include_router(part.router, prefix="/api/v1")
+    for router in (admin.health, entrance.router, documentation.router):
+        app.include_router(router)
+    _add_security(app)
+    return Guard(app, hosts, service.metrics)
+
+
+def _add_security(app: FastAPI) -> None:
+    """Let the OpenAPI document say how tokens are shown."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = made()
+        parts = document.setdefault("components", {})
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,107 @@
+"""The experiments of the storage that is served: each loaded once, and anew when its journal is another one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TypeVar
+
+from mobai.errors import AnotherHistoryError, NotFoundError
+from mobai.live.experiment import Experiment
+from mobai.live.journal import Journal
+from mobai.live.storage import open_journal
+
+_log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+_MOST_LOADED = 256
+
+
+class OpenExperiments:
+    """Experiments by name. Its methods may be called from any thread."""
+
+    def __init__(self, storage: str | Journal) -> None:
+        self.storage = storage
+        self._journal: Journal | None = None
+        self._loaded: OrderedDict[str, Experiment] = OrderedDict()
+        self._loading: dict[str, threading.Lock] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def journal(self) -> Journal:
+        """The journal, opened when it is first needed, and again after it was another one."""
+        with self._lock:
+            if self._journal is None:
+                self._journal = open_journal(self.storage, create=True)
+            return self._journal
+
+    def names(self) -> list[str]:
+        """Return the names of all experiments, in the order of their creation."""
+
+        def look() -> list[str]:
+            return self.journal.names()
+
+        return self._retried(look)
+
+    def get(self, name: str) -> Experiment:
+        """Return an experiment, loaded now or before; NotFoundError if there is none."""
+        with self._lock:
+            known = self._loaded.get(name)
+            if known is not None:
+                self._loaded.move_to_end(name)
+                return known
+            loading = self._loading.setdefault(name, threading.Lock())
+        with loading:  # one thread loads it; others need not wait for it
+            with self._lock:
+                known = self._loaded.get(name)
+            if known is None:
+                known = Experiment.load(self.journal, name)
+                self.add(known)
+        with self._lock:
+            self._loading.pop(name, None)
+        return known
+
+    def is_loaded(self, name: str) -> bool:
+        """Whether :meth:`get` returns at once."""
+        return name in self._loaded
+
+    def add(self, experiment: Experiment) -> None:
+        """Take in one that was just created or loaded."""
+        with self._lock:
+            self._loaded[experiment.name] = experiment
+            while len(self._loaded) > _MOST_LOADED:
+                self._loaded.popitem(last=False)
+
+    def note(self, name: str, error: Exception) -> None:
+        """Forget what an error says is no longer there: the next call loads it anew."""
+        with self._lock:
+            if isinstance(error, NotFoundError):
+                self._loaded.pop(name, None)
+            elif isinstance(error, AnotherHistoryError):
+                _log.warning("%s: %s", name, error)
+                self._loaded.clear()
+                self._journal = None
+
+    def read(self, name: str, look: Callable[[Experiment], Result]) -> Result:
+        """Return what somebody reads off an experiment; loaded once more if its journal was replaced."""
+        return self._retried(lambda: look(self.get(name)), name)
+
+    def _retried(self, action: Callable[[], Result], name: str = "") -> Result:
+        """Do it again once if the journal is another one now: nothing was written."""
+        try:
+            return action()
+        except (AnotherHistoryError, NotFoundError) as error:
+            self.note(name, error)
+            if isinstance(error, NotFoundError):
+                raise
+        return action()
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        with self._lock:
+            self._loaded.clear()
+            if self._journal is not None:
+                self._journal.close()

@@ -1,0 +1,157 @@
+"""What every request must pass before anything looks at it: host, size, time, origin; and the headers of every answer.
+
+Plain ASGI, for speed. Bodies are read here, whole and bounded; paths stay percent-encoded until they are routed, so
+that a slash in a name is part of the name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mobai.service.metrics import Metrics
+from mobai.service.problems import problem
+
+MOST_BYTES = 2 * 2**20
+SECONDS_FOR_A_BODY = 15.0
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+]
+_access = logging.getLogger("mobai.service.access")
+
+
+class Guard:
+    """Wraps the application."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str], metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+        self._hosts = {host.lower() for host in (*_LOOPBACK, *hosts)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, code = time.perf_counter(), 500
+        headers = _single(scope["headers"])
+
+        async def send_on(message: Message) -> None:
+            nonlocal code
+            if message["type"] == "http.response.start":
+                code = message["status"]
+                sent = [*message.get("headers", []), *_HEADERS]
+                if not any(name == b"cache-control" for name, _ in sent):
+                    sent.append((b"cache-control", b"no-store"))
+                message["headers"] = sent
+            await send(message)
+
+        try:
+            refusal = self._refusal(scope, headers)
+            if refusal is None:
+                refusal, receive = await _with_body(scope, headers, receive)
+            if refusal is not None:
+                await refusal(scope, receive, send_on)
+                return
+            scope["path"] = scope["raw_path"].decode("latin-1")
+            await self._app(scope, receive, send_on)
+        finally:
+            route = getattr(scope.get("route"), "path", "(none)")
+            seconds = time.perf_counter() - start
+            self._metrics.answered(scope["method"] if code != 405 else "(other)", route, code, seconds)
+            if _access.isEnabledFor(logging.INFO):
+                who = getattr(scope.get("caller"), "name", None) or "-"
+                _access.info("%s %s %d %.1f ms, %s", scope["method"], scope["path"], code, 1000 * seconds, who)
+
+    def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Any:
+        host = headers.get(b"host", b"").decode("latin-1")
+        if _host_name(host) not in self._hosts:
+            return problem(421, "this service does not answer to that Host; --allowed-host NAME adds one")
+        if scope["method"] not in _SAFE and not _same_origin(headers, host):
+            return problem(403, "the request comes from another origin")
+        return None
+
+
+def _single(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Return headers by name; of one that is given twice nothing is known."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        found[name] = b"" if name in found else value
+    return found
+
+
+def _host_name(host: str) -> str:
+    """Return the name in a Host header, without the port."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _same_origin(headers: dict[bytes, bytes], host: str) -> bool:
+    """Whether a browser says that a page of ours makes the request; other clients say nothing."""
+    site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
+    if site is not None:
+        return site in (b"same-origin", b"none")
+    if origin is not None:
+        return urlsplit(origin.decode("latin-1")).netloc.lower() == host.lower() != ""
+    return True
+
+
+async def _with_body(scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> tuple[Any, Receive]:
+    """Read the body, and return a refusal if it is too large or too slow, with what replays it."""
+    length = headers.get(b"content-length", b"")
+    if b"transfer-encoding" not in headers and (not length or length == b"0"):
+        scope["body_size"] = 0
+        return None, receive
+    if length.isdigit() and int(length) > MOST_BYTES:
+        return _too_large(), receive
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(SECONDS_FOR_A_BODY):
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return problem(400, "the request was cut off"), receive
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > MOST_BYTES:
+                    return _too_large(), receive
+                more = message.get("more_body", False)
+    except TimeoutError:
+        return problem(408, f"the body did not come within {SECONDS_FOR_A_BODY:g} seconds", headers=_CLOSE), receive
+    body = b"".join(parts)
+    scope["body_size"] = size
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return None, replay
+
+
+_CLOSE = {"Connection": "close"}
+
+
+def _too_large() -> Any:
+    return problem(413, f"the body must have at most {MOST_BYTES:,} bytes", headers=_CLOSE)

@@ -1,0 +1,1 @@
+"""Pages for people: server-rendered, nothing from another origin."""

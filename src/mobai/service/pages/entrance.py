@@ -1,0 +1,75 @@
+"""The way in for browsers: a one-time link or a token, then a cookie."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+from anyio import to_thread
+from fastapi import APIRouter, Request, Response
+from starlette.responses import RedirectResponse
+
+from mobai.service.access import COOKIE, OPEN, ScopedRoute, needs
+from mobai.service.api.common import service_of
+from mobai.service.pages.rendering import page, static_file
+from mobai.service.tokens import SECONDS_OF_A_SESSION, Caller
+
+router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
+
+_STATIC = {"style.css": "text/css; charset=utf-8"}
+
+
+@router.get("/", openapi_extra=needs(OPEN))
+async def start() -> Response:
+    """Lead to the documentation of the API."""
+    return RedirectResponse("/docs", 303)
+
+
+@router.get("/login", openapi_extra=needs(OPEN))
+async def login(request: Request, code: str | None = None) -> Response:
+    """Log in with the one-time code of a link, or show a form for a token."""
+    if code is None:
+        return page("login.html", message=None)
+    if not service_of(request).tokens.use_code(code):
+        return page("login.html", 401, message="The link was used before, or is older than ten minutes.")
+    return await _logged_in(request, Caller(None, "admin"))
+
+
+@router.post("/login", openapi_extra=needs(OPEN))
+async def login_with_token(request: Request) -> Response:
+    """Log in with a token."""
+    given = parse_qs((await request.body()).decode("utf-8", "replace")).get("token", [""])[0].strip()
+    tokens = service_of(request).tokens
+    await to_thread.run_sync(tokens.refresh)
+    caller = tokens.check(given)
+    if caller is None:
+        return page("login.html", 401, message="This is not a valid token: mistyped, expired or revoked.")
+    return await _logged_in(request, caller)
+
+
+async def _logged_in(request: Request, caller: Caller) -> Response:
+    secret = await to_thread.run_sync(service_of(request).tokens.new_session, caller.scope, caller.only)
+    answer = RedirectResponse("/", 303)
+    secure = request.url.scheme == "https"
+    answer.set_cookie(
+        COOKIE, secret, max_age=SECONDS_OF_A_SESSION, httponly=True, samesite="strict", secure=secure, path="/"
+    )
+    return answer
+
+
+@router.post("/logout", openapi_extra=needs(OPEN))
+async def logout(request: Request) -> Response:
+    """End the session of this browser."""
+    secret = request.cookies.get(COOKIE)
+    if secret is not None:
+        await to_thread.run_sync(service_of(request).tokens.end_session, secret)
+    answer = RedirectResponse("/login", 303)
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+@router.get("/static/{file}", openapi_extra=needs(OPEN))
+async def static(file: str) -> Response:
+    """Return a file that pages load."""
+    if file not in _STATIC:
+        return Response(None, 404)
+    return Response(static_file(file), media_type=_STATIC[file], headers={"Cache-Control": "max-age=3600"})

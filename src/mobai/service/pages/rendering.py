@@ -1,0 +1,30 @@
+"""Templates, and the few files that pages load."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from fastapi import Response
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("mobai.service.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+
+
+def page(template: str, code: int = 200, **facts: Any) -> Response:
+    """Return a page."""
+    text = _environment().get_template(template).render(**facts)
+    return Response(text, code, media_type="text/html; charset=utf-8")
+
+
+@lru_cache(maxsize=16)
+def static_file(name: str) -> bytes:
+    """Return a file that pages load."""
+    return (files("mobai.service.pages") / "static" / name).read_bytes()

@@ -1,0 +1,138 @@
+"""Refusals in the form of RFC 9457: what is wrong in one line, with a JSON pointer to where it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from mobai.errors import ConflictError, InputError, NotFoundError, StorageError
+
+MEDIA_TYPE = "application/problem+json"
+_CODES = {NotFoundError: 404, ConflictError: 409, InputError: 422, StorageError: 503}
+_TITLES = {413: "Content too large", 421: "Misdirected request", 422: "Not acceptable as it is"}
+_SECONDS = 1  # after which to come again
+_ASSIGNMENT, _ROW, _FIELD = (re.compile(text) for text in (r"assignment (\d+)\b", r"row (\d+): ", r"([a-z_]+)\b"))
+
+
+class RefusedError(Exception):
+    """A request that is answered with a code and one line."""
+
+    def __init__(self, code: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.code, self.detail, self.headers = code, detail, dict(headers or {})
+
+
+def busy(detail: str) -> RefusedError:
+    """Say that it would work a little later."""
+    return RefusedError(503, detail, {"Retry-After": str(_SECONDS)})
+
+
+def problem(
+    code: int, detail: str, *, pointers: Sequence[tuple[str, str]] = (), headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a refusal as a response; ``pointers`` say where in the body, and what is wrong there."""
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": _TITLES.get(code) or HTTPStatus(code).phrase,
+        "status": code,
+        "detail": detail,
+    }
+    if pointers:
+        body["errors"] = [{"pointer": f"#{place}", "detail": text} for place, text in pointers]
+    return Response(json.dumps(body), code, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def code_of(error: Exception) -> int:
+    """Return the code that an error of the library is answered with."""
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), 500)
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Answer an error of the library."""
+    code, detail = code_of(error), str(error)
+    headers = {"Retry-After": str(_SECONDS)} if code == 503 else {}
+    pointers = [(place, detail)] if code in (409, 422) and (place := _place(detail, await _body(request))) else []
+    return problem(code, detail, pointers=pointers, headers=headers)
+
+
+async def answer_refusal(_: Request, error: Exception) -> Response:
+    """Answer what the service itself refuses."""
+    assert isinstance(error, RefusedError)
+    return problem(error.code, error.detail, headers=error.headers)
+
+
+async def answer_http(_: Request, error: Exception) -> Response:
+    """Answer what the framework refuses: no such path, no such method, a body that is no JSON."""
+    assert isinstance(error, HTTPException)
+    words = {404: "there is nothing at this path", 400: "the body must be JSON"}
+    return problem(error.status_code, words.get(error.status_code, str(error.detail)), headers=error.headers)
+
+
+async def answer_invalid(_: Request, error: Exception) -> Response:
+    """Answer a body or a query that is not of the documented form."""
+    assert isinstance(error, RequestValidationError)
+    pointers = [(_pointer(one["loc"]), _words(one)) for one in error.errors()[:20]]
+    place, first = pointers[0]
+    more = f" (and {len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
+    name = place.strip("/").replace("/", ".") or "body"
+    in_body = [one for one, where in zip(pointers, error.errors(), strict=False) if where["loc"][0] == "body"]
+    return problem(422, f"{name}: {first}{more}", pointers=in_body)
+
+
+async def answer_unexpected(_: Request, error: Exception) -> Response:
+    """Answer what should not happen, without telling what it was."""
+    return problem(500, f"unexpected {type(error).__name__}; the log of the service says more")
+
+
+HANDLERS: dict[Any, Callable[[Request, Exception], Any]] = {
+    InputError: answer_error,
+    StorageError: answer_error,
+    RefusedError: answer_refusal,
+    HTTPException: answer_http,
+    RequestValidationError: answer_invalid,
+    Exception: answer_unexpected,
+}
+
+
+def _pointer(location: Sequence[Any]) -> str:
+    return "".join(f"/{_escaped(str(part))}" for part in location[1:] if part != "[key]")
+
+
+def _escaped(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1")
+
+
+def _words(error: Any) -> str:
+    message = str(error["msg"])
+    return "the body must be JSON" if error["type"] == "json_invalid" else message[:1].lower() + message[1:]
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _place(detail: str, body: dict[str, Any]) -> str | None:
+    """Return where in the body it is that a message of the library complains about, None if it cannot be said."""
+    numbered = _ASSIGNMENT.match(detail)
+    if numbered and isinstance(body.get("reports"), list):
+        number = int(numbered.group(1))
+        places = [
+            n for n, one in enumerate(body["reports"]) if isinstance(one, dict) and one.get("assignment") == number
+        ]
+        return f"/reports/{places[0]}" if places else None
+    row = _ROW.match(detail)
+    if row and "observations" in body:
+        return f"/observations/{int(row.group(1)) - 1}"
+    field = _FIELD.match(detail)
+    return f"/{field.group(1)}" if field and field.group(1) in body else None

@@ -1,0 +1,105 @@
+"""The process: where it listens, what it says when it starts, and how it ends."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+import uvicorn
+
+from mobai.engine.warm_up import warm_up
+from mobai.errors import InputError, StorageError
+from mobai.live.addresses import shown_storage
+from mobai.rules.sampling.top_two import TopTwo
+from mobai.service.app import make_app
+from mobai.service.service import Service
+
+_SECONDS_TO_END = 20
+
+
+class _Server(uvicorn.Server):
+    """Ends streams as soon as it is told to stop: they would never end by themselves."""
+
+    service: Service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop taking requests, finish those that are there, and tell watchers."""
+        self.service.streams.end("the service is shutting down")
+        super().handle_exit(sig, frame)
+
+
+def serve(
+    storage: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8321,
+    allowed_hosts: Sequence[str] = (),
+    read_only: bool = False,
+    private_webhooks: bool = False,
+    say: Callable[[str], None] = print,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve a storage until the process is told to stop.
+
+    ``say`` is given what the operator should read, and ``ready`` the address for a browser once requests are taken.
+    """
+    local = _is_loopback(host)
+    service = Service(storage, read_only=read_only, open_without_token=local, private_webhooks=private_webhooks)
+    service.tokens.refresh()
+    if not local and not service.tokens.any:
+        raise InputError(
+            f"host: {host} can be reached by others, so there must be a token; `mobai token create NAME --scope admin` "
+            "makes one"
+        )
+    listening = _bind(host, port)
+    warm_up(TopTwo())
+    named = host if ":" not in host else f"[{host}]"
+    address = f"http://{named}:{listening.getsockname()[1]}"
+    app = make_app(service, hosts=[host, *allowed_hosts])
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="on",
+        proxy_headers=False,
+        timeout_graceful_shutdown=_SECONDS_TO_END,
+        timeout_keep_alive=75,
+        backlog=2048,
+    )
+    server = _Server(config)
+    server.service = service
+    say(f"serving {shown_storage(storage)} at {address}{' (read-only)' if read_only else ''}; Ctrl-C ends it")
+    link = address
+    if service.tokens.any:
+        link = f"{address}/login?code={service.tokens.new_code()}"
+        say(f"log in once, within ten minutes: {link}")
+    else:
+        say("there is no token: whoever can run programs on this machine can do everything (`mobai token create`)")
+    if ready is not None:
+        ready(link)
+    server.run(sockets=[listening])
+    logging.getLogger(__name__).info("ended")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        raise StorageError(f"host, port: {host}:{port} cannot be listened on: {error.strerror or error}") from None
+    listening.set_inheritable(True)
+    return listening

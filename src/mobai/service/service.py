@@ -1,0 +1,105 @@
+"""What the handlers share: the experiments, the writer, who may do what, streams and counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from anyio import to_thread
+
+from mobai import views
+from mobai.live.experiment import Experiment
+from mobai.live.journal import Journal
+from mobai.live.operations import Operation
+from mobai.service.experiments import OpenExperiments
+from mobai.service.metrics import Metrics
+from mobai.service.stream import Streams
+from mobai.service.tokens import Tokens
+from mobai.service.webhooks import Webhooks
+from mobai.service.writer import Writer
+
+Result = TypeVar("Result")
+
+
+class Rendered(NamedTuple):
+    """A status as it is sent: the number of its last event, a text that changes with it, and the JSON."""
+
+    seq: int
+    stamp: str
+    data: bytes
+
+
+class Service:
+    """One process that serves one storage.
+
+    ``open_without_token`` says whether anybody may do anything as long as there is no token: on loopback only.
+    """
+
+    def __init__(
+        self,
+        storage: str | Journal,
+        *,
+        read_only: bool = False,
+        open_without_token: bool = True,
+        private_webhooks: bool = False,
+    ) -> None:
+        self.read_only, self.open_without_token = read_only, open_without_token
+        self.metrics = Metrics()
+        self.experiments = OpenExperiments(storage)
+        self.writer = Writer(self.experiments, self.metrics)
+        self.tokens = Tokens(lambda: self.experiments.journal)
+        self.streams = Streams(self.render, self.metrics)
+        self.webhooks = Webhooks(self.experiments, allow_private=private_webhooks)
+        self._rendered: dict[str, Rendered] = {}
+
+    async def start(self) -> None:
+        """Begin to serve."""
+        self.writer.start()
+        self.streams.start()
+        self.writer.after_commit.append(self.streams.poke)
+        if not self.read_only:
+            self.webhooks.start()
+            self.writer.after_commit.append(self.webhooks.poke)
+
+    async def stop(self) -> None:
+        """Write what is waiting, end streams and deliveries, and let go of the storage."""
+        await self.streams.stop()
+        await to_thread.run_sync(self.writer.stop)
+        await to_thread.run_sync(self.webhooks.stop)
+        await to_thread.run_sync(self.experiments.close)
+
+    async def do(self, name: str, operation: Operation[Result], size: int = 0) -> Result:
+        """Change an experiment, and return once that is durable."""
+        if not self.experiments.is_loaded(name):
+            # Not in the writer's thread: a long journal would keep the others waiting.
+            await to_thread.run_sync(self.experiments.get, name)
+        result: Result = await self.writer.do(name, operation, size)
+        return result
+
+    async def read(self, name: str, look: Callable[[Experiment], Result]) -> Result:
+        """Return what somebody reads off an experiment."""
+        return await to_thread.run_sync(self.experiments.read, name, look)
+
+    def render(self, name: str) -> Rendered:
+        """Return the status of an experiment as it is sent, made anew only if it has changed; blocks."""
+
+        def look(experiment: Experiment) -> Rendered:
+            seq, stamp = experiment.stamp()
+            known = self._rendered.get(name)
+            if known is None or known.stamp != stamp:
+                facts = {**views.status_json(experiment.status()), "stamp": stamp}
+                known = Rendered(seq, stamp, json.dumps(facts, allow_nan=False, separators=(",", ":")).encode())
+                self._rendered[name] = known
+            return known
+
+        return self.experiments.read(name, look)
+
+    def forget(self, name: str) -> None:
+        """Forget an experiment that was deleted."""
+        self._rendered.pop(name, None)
+
+
+def to_json(facts: Any) -> bytes:
+    """Return plain data as JSON."""
+    return json.dumps(facts, allow_nan=False, separators=(",", ":")).encode()

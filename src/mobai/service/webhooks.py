@@ -1,0 +1,231 @@
+"""Webhooks: what happens to experiments is sent to an address, signed, at least once.
+
+What has happened is read off the experiments (a decision, an arm that is barred, a warning), so nothing is forgotten
+while the service is away. Each happening has an id that is always the same; an id that an address has taken is kept,
+and the others are sent again, at growing intervals. Where several services share a storage, one of them sends.
+Messages are signed as Standard Webhooks has it (https://www.standardwebhooks.com).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import urlsplit
+
+from mobai import views
+from mobai.errors import ConflictError, InputError, NotFoundError
+from mobai.live.experiment import Experiment
+from mobai.live.journal import Journal
+from mobai.problem.objective import is_name
+from mobai.service.delivery import Attempt, check_address, deliver
+from mobai.service.experiments import OpenExperiments
+
+_log = logging.getLogger(__name__)
+
+WEBHOOK, DELIVERED, LEASE = "webhook", "delivered", "lease"
+FORMATS = ("standard", "slack")
+_PAUSES = (5.0, 30.0, 120.0, 600.0, 3600.0, 6 * 3600.0)
+_SECONDS_BETWEEN_LOOKS = 5.0
+_SECONDS_OF_A_LEASE = 30.0
+
+
+@dataclass
+class _Progress:
+    """What this process knows of a webhook: how attempts went, and when to try what has failed again."""
+
+    last: str = "nothing was sent yet"
+    failures: dict[str, int] = field(default_factory=dict)
+    next_try: dict[str, float] = field(default_factory=dict)
+    seen: dict[str, str] = field(default_factory=dict)  # by experiment, the stamp at which nothing was left to send
+
+
+class Webhooks:
+    """The webhooks of a storage, and a thread that delivers."""
+
+    def __init__(self, experiments: OpenExperiments, *, allow_private: bool = False) -> None:
+        self._experiments, self._allow_private = experiments, allow_private
+        self._progress: dict[str, _Progress] = {}
+        self._me = secrets.token_hex(8)
+        self._changed, self._stops = threading.Condition(), False
+        self._poked = False
+        self._thread = threading.Thread(target=self._run, name="mobai-webhooks", daemon=True)
+
+    def start(self) -> None:
+        """Begin to deliver."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what is being sent, and end."""
+        with self._changed:
+            self._stops = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def poke(self, names: Collection[str]) -> None:  # noqa: ARG002
+        """Say that something may have happened; from any thread."""
+        with self._changed:
+            self._poked = True
+            self._changed.notify()
+
+    @property
+    def _journal(self) -> Journal:
+        return self._experiments.journal
+
+    def add(self, name: str, url: str, only: str = "*", events: Iterable[str] = (), format: str = "standard") -> str:
+        """Add a webhook for what happens from now on; return the secret that signs its messages."""
+        wanted = list(events)
+        if not is_name(name) or len(name) > 200:
+            raise InputError("name must be a text of at most 200 printable characters")
+        if format not in FORMATS:
+            raise InputError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+        for kind in wanted:
+            if kind not in views.HAPPENINGS:
+                raise InputError(f"events must be among {', '.join(views.HAPPENINGS)}, not {kind!r}")
+        check_address(url, self._allow_private)
+        secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+        body = {"url": url, "only": only, "events": wanted, "format": format, "secret": secret, "at": time.time()}
+        for experiment in self._matching(body):
+            ids = [one["id"] for one in _happenings(experiment)]
+            self._journal.put_record(DELIVERED, _key(name, experiment), {"ids": ids})
+        if not self._journal.put_record(WEBHOOK, name, body, was=None):
+            raise ConflictError(f"name: there is a webhook {name!r} already")
+        return secret
+
+    def remove(self, name: str) -> None:
+        """Remove a webhook."""
+        self._get(name)
+        self._journal.put_record(WEBHOOK, name, None)
+        for key in self._journal.records(DELIVERED):
+            if json.loads(key)[0] == name:
+                self._journal.put_record(DELIVERED, key, None)
+        self._progress.pop(name, None)
+
+    def list(self) -> list[dict[str, Any]]:
+        """Return the webhooks; of their addresses, which may be secrets, the host alone."""
+        return [
+            {
+                "name": name,
+                "host": urlsplit(body["url"]).hostname,
+                **{key: body[key] for key in ("only", "events", "format")},
+                "last": self._progress.get(name, _Progress()).last,
+            }
+            for name, body in self._journal.records(WEBHOOK).items()
+        ]
+
+    def try_out(self, name: str) -> dict[str, Any]:
+        """Send a message of the kind ``test`` now, and return how that went."""
+        now = time.time()
+        about = {"kind": "test", "at": now, "experiment": None, "text": "a test message of mobai"}
+        attempt = self._send(self._get(name), {"id": f"msg_{secrets.token_hex(16)}", **about})
+        return {"delivered": attempt.taken, "detail": attempt.detail}
+
+    def _get(self, name: str) -> dict[str, Any]:
+        found = self._journal.records(WEBHOOK).get(name)
+        if found is None:
+            raise NotFoundError(f"webhook: there is no {name!r}")
+        return found
+
+    def _matching(self, hook: Mapping[str, Any]) -> Iterable[Experiment]:
+        for name in self._experiments.names():
+            if fnmatchcase(name, hook["only"]):
+                yield self._experiments.get(name)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if not self._poked and not self._stops:
+                    self._changed.wait(_SECONDS_BETWEEN_LOOKS)
+                self._poked = False
+                if self._stops:
+                    return
+            try:
+                self._deliver_all()
+            except Exception as error:
+                _log.warning("webhooks: %s: %s", type(error).__name__, error)
+            with self._changed:
+                if not self._stops:
+                    self._changed.wait_for(lambda: self._stops, timeout=1.0)
+
+    def _deliver_all(self) -> None:
+        hooks = self._journal.records(WEBHOOK)
+        if not hooks or not self._has_lease():
+            return
+        with ThreadPoolExecutor(min(len(hooks), 8), "mobai-webhook") as pool:
+            for _ in pool.map(self._deliver, hooks, hooks.values()):
+                pass
+
+    def _has_lease(self) -> bool:
+        """Whether this process is the one that sends; another one takes over some time after it has ended."""
+        now, was = time.time(), self._journal.records(LEASE).get("webhooks")
+        if was is not None and was["by"] != self._me and now < was["until"]:
+            return False
+        if was is not None and was["by"] == self._me and now < was["until"] - _SECONDS_OF_A_LEASE / 2:
+            return True
+        mine = {"by": self._me, "until": now + _SECONDS_OF_A_LEASE}
+        return self._journal.put_record(LEASE, "webhooks", mine, was=was)
+
+    def _deliver(self, name: str, hook: Mapping[str, Any]) -> None:
+        progress = self._progress.setdefault(name, _Progress())
+        for experiment in self._matching(hook):
+            try:
+                stamp = experiment.stamp()[1]
+                if progress.seen.get(experiment.name) != stamp and self._deliver_of(name, hook, experiment, progress):
+                    progress.seen[experiment.name] = stamp
+            except Exception as error:
+                self._experiments.note(experiment.name, error)
+                _log.warning("webhook %s: %s: %s", name, experiment.name, error)
+
+    def _deliver_of(self, name: str, hook: Mapping[str, Any], experiment: Experiment, progress: _Progress) -> bool:
+        """Send what an experiment has to say; whether nothing is left."""
+        key, done = _key(name, experiment), True
+        taken = list((self._journal.records(DELIVERED).get(key) or {"ids": []})["ids"])
+        known = set(taken)
+        for one in _happenings(experiment):
+            if one["id"] in known or (hook["events"] and one["kind"] not in hook["events"]):
+                continue
+            done = False
+            if time.monotonic() < progress.next_try.get(one["id"], 0.0):
+                continue
+            attempt = self._send(hook, one)
+            progress.last = attempt.detail
+            if attempt.taken:
+                taken.append(one["id"])
+                self._journal.put_record(DELIVERED, key, {"ids": taken})
+                continue
+            count = progress.failures[one["id"]] = progress.failures.get(one["id"], 0) + 1
+            progress.next_try[one["id"]] = time.monotonic() + _PAUSES[min(count, len(_PAUSES)) - 1]
+            _log.warning("webhook %s: %s", name, attempt.detail)
+        return done
+
+    def _send(self, hook: Mapping[str, Any], one: Mapping[str, Any]) -> Attempt:
+        if hook["format"] == "slack":
+            body: dict[str, Any] = {"text": one["text"]}
+        else:
+            about = {key: value for key, value in one.items() if key not in ("id", "kind", "at")}
+            body = {"type": f"experiment.{one['kind']}", "timestamp": views.time_text(one["at"]), "data": about}
+        return deliver(hook["url"], hook["secret"], one["id"], body, self._allow_private)
+
+
+def _happenings(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return what has happened to an experiment, each with an id that is always the same."""
+    status = experiment.status()
+    found = views.happenings_json(status)
+    about = f"{experiment.name}\n{experiment.number}\n{status.created_at!r}"
+    for one in found:
+        one["id"] = "msg_" + hashlib.sha256(f"{about}\n{one.pop('mark')}".encode()).hexdigest()[:32]
+    return found
+
+
+def _key(name: str, experiment: Experiment) -> str:
+    return json.dumps([name, experiment.name, experiment.number])

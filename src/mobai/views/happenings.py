@@ -1,0 +1,54 @@
+"""What has happened to an experiment that somebody would want to be told of, in a sentence each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mobai.live.status import Status
+
+# The kinds, in the order in which they usually come.
+HAPPENINGS = ("decided", "stopped", "barred", "warning", "paused", "ended", "closed")
+
+
+def happenings_json(status: Status) -> list[dict[str, Any]]:
+    """Return what has happened, as plain data; ``mark`` tells each from all others of the experiment, for ever."""
+    verdict = status.verdict
+    found = []
+    for m, decision in enumerate(verdict.decisions):
+        if decision is not None:
+            objective, arm = verdict.problem.objective_names[m], verdict.answers[m] if decision.arm >= 0 else None
+            words = "no arm keeps every limit" if arm is None else f"decided for {arm}"
+            mark, text = (
+                f"{objective}\n{decision.arm}\n{decision.pull}",
+                f"{objective}: {words}, at pull {decision.pull:,}",
+            )
+            about = {"objective": objective, "arm": arm, "pull": decision.pull}
+            found.append(_one("decided", mark, text, decision.at, **about))
+    if verdict.stopped:
+        answers = dict(zip(verdict.problem.objective_names, verdict.answers, strict=True))
+        words = ", ".join(f"{objective}: {arm}" for objective, arm in answers.items())
+        found.append(_one("stopped", str(verdict.stopped_at), f"every objective is decided ({words})", answers=answers))
+    for arm, out in zip(verdict.problem.arms, status.barred, strict=True):
+        if out:
+            found.append(_one("barred", arm, f"{arm} breaks a limit, and is asked for no more", arm=arm))
+    for concern in status.concerns:
+        subject = concern.text.partition(":")[0] if ":" in concern.text else ""
+        found.append(_one("warning", f"{concern.kind}\n{subject}", concern.text, warning=concern.kind))
+    if status.paused_at:
+        found.append(_one("paused", repr(status.paused_at), "it is paused", status.paused_at))
+    elif status.ending and not status.closed_at:
+        found.append(_one("ended", status.ending, status.ending))
+    if status.closed_at:
+        found.append(_one("closed", "", "it is closed", status.closed_at))
+    for one in found:
+        one |= {
+            "experiment": status.name,
+            "text": f"{status.name}: {one['text']}",
+            "at": one["at"] or status.created_at,
+        }
+    return found
+
+
+def _one(kind: str, mark: str, text: str, at: float | None = None, **about: Any) -> dict[str, Any]:
+    return {"kind": kind, "mark": f"{kind}\n{mark}", "text": text, "at": at, **about}
