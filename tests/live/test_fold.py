@@ -10,7 +10,6 @@ import pytest
 from mobai import Experiment
 from mobai.engine.engine import Engine
 from mobai.live import snapshots
-from mobai.live import state as module
 from mobai.live.journal import Event, MemoryJournal
 from mobai.live.state import State
 
@@ -87,11 +86,11 @@ def test_reading_many_at_a_time_changes_nothing(
 
     fold = Engine.fold
     monkeypatch.setattr(Engine, "fold", counted)
-    monkeypatch.setattr(module, "_LEAST_FOLDED", 4)
+    monkeypatch.setattr(Engine, "worth_folding", 4)
     at_a_time = bytes_of(events)
     # Rules that remember their choices look after every pull; with trouble, the second half goes one by one.
     assert folded > (400 if trouble else 1200) or (rule == "mo-bai" and folded == 0)
-    monkeypatch.setattr(module, "_LEAST_FOLDED", 10**9)
+    monkeypatch.setattr(Engine, "worth_folding", 10**9)
     assert at_a_time == bytes_of(events)
 
 

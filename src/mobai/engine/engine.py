@@ -188,6 +188,9 @@ class Engine:
             self._set_focus()
         return taken_in
 
+    # How many pulls make :meth:`fold` worth while; two, once it is compiled.
+    worth_folding = 64
+
     @property
     def can_fold(self) -> bool:
         """Whether :meth:`fold` can be used: every pull was complete, nothing is limited, the default threshold."""

@@ -53,6 +53,7 @@ def warm_up_folding() -> None:
     """Compile, or load from the cache, what reads long journals."""
     engine = Engine(Problem(2, ["one:bernoulli"]), Uniform(), GLR(reserve=0.1), log_inv_delta=1.0)
     engine.fold([Told(0, [1.0], first=True, complete=[1.0])], [None], new_health(engine.problem))
+    Engine.worth_folding = 2
 
 
 def check_rule(rule: SamplingRule, problem: Problem) -> None:

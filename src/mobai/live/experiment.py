@@ -310,7 +310,7 @@ class Experiment:
     def series(self) -> Series:
         """Return how it went: some hundred points of evidence, counts, means and intervals, over pulls and time."""
         with self._ledger.look() as state:
-            return state.trace.series(state.problem, state.threshold)
+            return state.series()
 
     def concerns(self) -> list[Concern]:
         """Return what looks wrong: lost answers, metrics that have stopped coming, means that change, outliers.

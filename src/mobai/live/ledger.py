@@ -13,6 +13,7 @@ from mobai.errors import AnotherHistoryError, StorageError
 from mobai.live import snapshots
 from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import Event, Handle, Journal, Log
+from mobai.live.reports import Report
 from mobai.live.state import State
 
 _log = logging.getLogger(__name__)
@@ -29,13 +30,25 @@ class Change:
     def __init__(self, state: State, log: Log) -> None:
         self.state, self._log = state, log
         self.written = 0  # events, of which the last one may not be in the journal yet
+        self._stopped: bool | None = None
 
-    def add(self, kind: str, body: dict[str, Any]) -> Event:
-        """Take the next event in, and put it into the journal as it then is."""
+    def add(self, kind: str, body: dict[str, Any], reports: list[Report] | None = None) -> Event:
+        """Take the next event in, and put it into the journal as it then is.
+
+        The ``reports`` of one that tells are given if they were checked just now.
+        """
         self.written += 1
-        event = self._log.append(self.state.apply(Event(self.state.seq + 1, kind, time.time(), body)))
+        self._stopped = None
+        event = self._log.append(self.state.apply(Event(self.state.seq + 1, kind, time.time(), body), reports))
         self.state.head = event.hash
         return event
+
+    @property
+    def stopped(self) -> bool:
+        """Whether every objective is decided by now."""
+        if self._stopped is None:
+            self._stopped = self.state.engine.stopped()
+        return self._stopped
 
 
 class Ledger:

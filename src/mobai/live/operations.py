@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy.typing as npt
@@ -34,10 +34,15 @@ _MOST_ROWS_PER_EVENT = 1000
 
 @dataclass(frozen=True)
 class Operation(Generic[Result_co]):
-    """Something to be done while the experiment is locked; ``even_closed`` if it can be done to a closed one."""
+    """Something to be done while the experiment is locked.
 
-    run: Callable[[Change], Result_co]
+    ``even_closed`` if it can be done to a closed one. ``finish`` makes the result of what ``run`` returns, when
+    everything else in the transaction has been done.
+    """
+
+    run: Callable[[Change], Any]
     even_closed: bool = False
+    finish: Callable[[Change, Any], Result_co] = field(default=lambda _, result: result)
 
 
 def ask(
@@ -88,7 +93,7 @@ def tell_all(
         if fresh or known is None:
             state.check_open()
         if fresh:
-            change.add("told", body_of(state.problem, fresh) | who)
+            change.add("told", body_of(state.problem, fresh) | who, fresh)
         if known is not None or not ask or (given and state.ending(time.time()) is not None):
             return known or []  # answers are taken all the same
         return hand_out(change, ask, None, names | who)
@@ -199,20 +204,23 @@ def close(*, by: str | None = None) -> Operation[None]:
 def and_whether_decided(operation: Operation[Result]) -> Operation[tuple[Result, bool]]:
     """Return an operation that also says whether every objective is decided after it."""
 
-    def run(change: Change) -> tuple[Result, bool]:
-        return operation.run(change), change.state.engine.stopped()
+    def finish(change: Change, result: Any) -> tuple[Result, bool]:
+        return operation.finish(change, result), change.stopped
 
-    return Operation(run, operation.even_closed)
+    return Operation(operation.run, operation.even_closed, finish)
 
 
 def and_whether_new(operation: Operation[Result]) -> Operation[tuple[Result, bool]]:
     """Return an operation that also says whether it has changed anything."""
 
-    def run(change: Change) -> tuple[Result, bool]:
+    def run(change: Change) -> tuple[Any, bool]:
         before = change.written
         return operation.run(change), change.written > before
 
-    return Operation(run, operation.even_closed)
+    def finish(change: Change, result: tuple[Any, bool]) -> tuple[Result, bool]:
+        return operation.finish(change, result[0]), result[1]
+
+    return Operation(run, operation.even_closed, finish)
 
 
 def _unless(

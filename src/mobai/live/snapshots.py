@@ -27,6 +27,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 def take(state: State) -> Snapshot:
     """Write a state down."""
+    engine = state.engine
     facts = {
         "layout": _LAYOUT,
         "seq": state.seq,
@@ -36,9 +37,9 @@ def take(state: State) -> Snapshot:
         "created_at": state.created_at,
         "closed_at": state.closed_at,
         "paused_at": state.paused_at,
-        "decisions": state.engine.verdict().decisions,
-        "of_complete_pulls": state.engine.decisions_of_complete_pulls,
-        "past": state.engine.past,
+        "decisions": engine.verdict().decisions,
+        "of_complete_pulls": engine.decisions_of_complete_pulls,
+        "past": engine.past,
         "refused": state.refused,
     }
     arrays: dict[str, Any] = {f"assignments_{name}": array for name, array in state.assignments.arrays().items()}
@@ -46,7 +47,7 @@ def take(state: State) -> Snapshot:
         arrays |= {f"{name}_{key}": array for key, array in table.arrays().items()}
     arrays |= {f"trace_{key}": array for key, array in state.trace.arrays(state.problem.shape[0]).items()}
     arrays |= {f"health_{key}": array for key, array in state.health.arrays().items()}
-    data = _pack(facts, {**state.engine.state(), **arrays})
+    data = _pack(facts, {**engine.state(), **arrays})
     return Snapshot(state.seq, _digest(data) + data)
 
 

@@ -75,6 +75,7 @@ class SqlJournal:
         log = _SqlLog(driver, _Row(handle.number, 0, "", VERSION, self._identity), self._statements)
         for one in found:
             log.append(one)
+        log.write()
 
     def find(self, name: str) -> Handle:
         """Look an experiment up; InputError if there is none."""
@@ -102,7 +103,10 @@ class SqlJournal:
             # In the order of their numbers: two transactions that wait for each other would wait for ever.
             ordered = sorted(set(handles), key=lambda handle: handle.number)
             rows = {handle: self._check(driver, handle, lock=True) for handle in ordered}
-            yield [_SqlLog(driver, rows[handle], self._statements) for handle in handles]
+            logs = [_SqlLog(driver, rows[handle], self._statements) for handle in handles]
+            yield logs
+            for log in logs:
+                log.write()
 
     def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them, without locking."""
@@ -253,12 +257,14 @@ class _Row(NamedTuple):
 class _SqlLog:
     def __init__(self, driver: Any, row: _Row, statements: _Statements) -> None:
         self._driver, self._row, self._statements = driver, row, statements
+        self._fresh: list[tuple[Event, str]] = []  # appended, and not written yet
 
     def after(self, seq: int, head: str = "", most: int | None = None) -> Sequence[Event]:
         """Return the events after one, whose hash must be ``head``, where it is given.
 
         The one before them is read, too: the chain goes on from there.
         """
+        self.write()
         if seq > self._row.seq or (seq == self._row.seq and head and head != self._row.head):
             raise another_history(seq)
         if seq == self._row.seq:
@@ -289,12 +295,21 @@ class _SqlLog:
         check_next(event, self._row.seq)
         text = encode(event.body)
         added = sealed(event, self._row.head, text)
-        self._statements.append(self._driver, self._row.number, added, text)
+        self._fresh.append((added, text))
         self._row = self._row._replace(seq=added.seq, head=added.hash, last=None)
+        if len(self._fresh) >= _EVENTS_AT_A_TIME:
+            self.write()
         return added
+
+    def write(self) -> None:
+        """Write what was appended."""
+        if self._fresh:
+            self._statements.append(self._driver, self._row.number, self._fresh)
+            self._fresh = []
 
 
 # A server may be set up to answer before commits are on disk; whoever wants that says so in the address.
+_EVENTS_AT_A_TIME = 1_000
 _DURABLE = (
     "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' "
     "ELSE current_setting('synchronous_commit') END, true)"
@@ -324,8 +339,6 @@ class _Statements:
         columns = "seq, kind, at, body, hash"
         self._append = f"INSERT INTO {events.name} (experiment, {columns}) VALUES ({', '.join([mark] * 6)})"
         self._advance = f"UPDATE {experiments.name} SET seq = {mark}, head = {mark} WHERE id = {mark}"
-        if self._locking:  # in one statement, which is one way to the server
-            self._append = f"WITH added AS ({self._append}) {self._advance}"
         self._from = f"SELECT {columns} FROM {events.name} WHERE experiment = {mark} AND seq >= {mark} ORDER BY seq"
 
     def number(self, driver: Any, name: str) -> int | None:
@@ -361,15 +374,16 @@ class _Statements:
         """Return the names of all experiments."""
         return [row[0] for row in driver.execute(f"SELECT name FROM {experiments.name} ORDER BY id").fetchall()]
 
-    def append(self, driver: Any, number: int, event: Event, text: str) -> None:
-        """Add an event, its body as text, and note that it is the last."""
-        row = (number, event.seq, event.kind, event.at, text, event.hash)
-        end = (event.seq, event.hash, number)
-        if self._locking:
-            driver.execute(self._append, (*row, *end))
-        else:
-            driver.execute(self._append, row)
-            driver.execute(self._advance, end)
+    def append(self, driver: Any, number: int, found: Sequence[tuple[Event, str]]) -> None:
+        """Add events, each with its body as text, and note which one is the last."""
+        rows = [(number, event.seq, event.kind, event.at, text, event.hash) for event, text in found]
+        last = found[-1][0]
+        end = (last.seq, last.hash, number)
+        if self._locking and len(rows) == 1:  # in one statement, which is one way to the server
+            driver.execute(f"WITH added AS ({self._append}) {self._advance}", (*rows[0], *end))
+            return
+        driver.cursor().executemany(self._append, rows)
+        driver.execute(self._advance, end)
 
     def from_on(self, driver: Any, number: int, seq: int, most: int | None) -> list[Any]:
         """Return the rows of events from one on, at most ``most`` of them."""

@@ -21,15 +21,15 @@ from mobai.live.health import Concern, Health
 from mobai.live.journal import Event
 from mobai.live.reports import Report, has_reward, measured, only_new, without_lost
 from mobai.live.settings import Settings, from_body, with_arm
-from mobai.live.trace import Trace
+from mobai.live.trace import Series, Trace
 from mobai.live.units import Asked, NumberTable
 from mobai.problem import Problem
 from mobai.rules.stopping import GLR
 from mobai.seeds import NumberedStreams
 from mobai.views.data import time_text
 
-# How many pulls of a journal are taken in at a time: fewer go one by one.
-_LEAST_FOLDED, _MOST_BEHIND = 64, 512
+# How many pulls are taken in at a time.
+_MOST_BEHIND = 512
 
 
 class Difference(NamedTuple):
@@ -63,9 +63,8 @@ class State:
         self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
         self._recorded_before: list[Told] = []  # in the same moment
-        # While a journal is read, pulls wait to be taken in many at a time.
-        self._folds, self._behind = False, list[tuple[Told, float]]()
-        self.engine = new_engine(self.settings)
+        self._behind: list[tuple[Told, float]] = []  # pulls that wait to be taken in, many at a time
+        self._engine = new_engine(self.settings)
         self.assignments = Assignments(len(self.settings.problem.metrics))
         self.trace, self.health = Trace(), Health(self.settings.problem)
         self.differences: list[Difference] = []
@@ -73,14 +72,21 @@ class State:
         self._compare = compare
 
     @property
+    def engine(self) -> Engine:
+        """The engine, which has taken in everything that was told."""
+        self._catch_up()
+        return self._engine
+
+    @property
     def problem(self) -> Problem:
         """Arms, objectives and known noise, with arms that were retired."""
-        return self.engine.problem
+        return self._engine.problem
 
-    def apply(self, event: Event) -> Event:
+    def apply(self, event: Event, reports: list[Report] | None = None) -> Event:
         """Take the next event in; return it as the journal keeps it.
 
-        The arms of an ask may be None: then the sampling rule chooses, and they are filled in.
+        The arms of an ask may be None: then the sampling rule chooses, and they are filled in. The ``reports`` of an
+        event that tells are given if they were checked just now.
         """
         if event.seq != self.seq + 1:
             raise StorageError(f"event {event.seq} cannot follow event {self.seq}")
@@ -88,9 +94,9 @@ class State:
             raise InputError("the experiment is closed, and nothing can follow")
         if event.kind == "asked":
             event = self._asked(event)
+        elif reports is not None:
+            self._tell([self._answer(report) for report in reports], event.at)
         elif event.kind in _HANDLERS:
-            if event.kind != "told":
-                self._catch_up()
             _HANDLERS[event.kind](self, event)
         else:
             raise StorageError(f"event {event.seq} is {event.kind!r}, which this mobai does not know")
@@ -99,7 +105,6 @@ class State:
 
     def apply_all(self, events: Iterable[Event]) -> None:
         """Take events of a journal in, all of them complete."""
-        self._folds = True
         for event in events:
             try:
                 if self.apply(event) != event:
@@ -107,8 +112,6 @@ class State:
                 self.head = event.hash
             except (InputError, LookupError, TypeError, ValueError) as error:
                 raise StorageError(f"event {event.seq} ({event.kind}) is damaged: {error}") from error
-        self._catch_up()
-        self._folds = False
 
     def told_of(self, number: int) -> Iterable[tuple[str, float]]:
         """Return what was told of an assignment, by objective: NaN for nothing, infinity for what will not come."""
@@ -125,7 +128,13 @@ class State:
 
     def concerns(self) -> list[Concern]:
         """Return what looks wrong."""
-        return self.health.concerns(self.problem, self.assignments, self.engine.observations)
+        observations = self.engine.observations
+        return self.health.concerns(self.problem, self.assignments, observations)
+
+    def series(self) -> Series:
+        """Return how it went."""
+        threshold = self.threshold
+        return self.trace.series(self.problem, threshold)
 
     def explain(self) -> Explanation:
         """Return why it is not decided yet, and what would be asked for next."""
@@ -195,7 +204,7 @@ class State:
             asked = self.problem.arm_index(arm)
             if chosen:
                 self._remember(number, asked)
-        self.engine.ask(asked)
+        self._engine.ask(asked)
         self.assignments.add(asked, at)
         return asked
 
@@ -211,8 +220,7 @@ class State:
 
     def _remember(self, number: int, asked: int) -> None:
         """Make the choice of an earlier assignment again, for a rule that remembers its choices, or to compare."""
-        if self._compare or len(self.engine.memory) > 0:
-            self._catch_up()
+        if self._compare or len(self._engine.memory) > 0:
             chosen = self._choose(number)
             if chosen != asked:
                 self.engine.forget_choices()
@@ -226,28 +234,30 @@ class State:
         self._tell([self._answer(report) for report in reports], event.at)
 
     def _tell(self, told: list[Told], at: float) -> None:
-        """Let the engine take in what was told, and those who follow how it goes; in a journal, many at a time."""
-        if self._folds and len(told) == 1 and told[0].complete is told[0].rewards and self.engine.can_fold:
+        """Let the engine take in what was told, and those who follow how it goes: at the latest when somebody looks."""
+        if len(told) == 1 and told[0].complete is told[0].rewards and self._engine.can_fold:
             self._behind.append((told[0], at))
-            if len(self._behind) >= _MOST_BEHIND or self.engine.told + len(self._behind) >= self.trace.next:
+            if len(self._behind) >= _MOST_BEHIND or self._engine.told + len(self._behind) >= self.trace.next:
                 self._catch_up()
         else:
             self._catch_up()
             self._tell_now(told, at)
 
     def _tell_now(self, told: list[Told], at: float) -> None:
-        self.health.note(self.engine.tell_all(told, at), self.engine.observations)
-        self.trace.note(self.engine, at)
+        self.health.note(self._engine.tell_all(told, at), self._engine.observations)
+        self.trace.note(self._engine, at)
 
     def _catch_up(self) -> None:
         """Let the engine take in what it is behind with: pulls that were told one by one."""
+        if not self._behind:
+            return
         behind, self._behind = self._behind, []
-        if len(behind) < _LEAST_FOLDED:
+        if len(behind) < self._engine.worth_folding:
             for one, at in behind:
                 self._tell_now([one], at)
         else:
-            self.engine.fold([one for one, _ in behind], [at for _, at in behind], self.health.found)
-            self.trace.note(self.engine, behind[-1][1])
+            self._engine.fold([one for one, _ in behind], [at for _, at in behind], self.health.found)
+            self.trace.note(self._engine, behind[-1][1])
 
     def _recorded(self, event: Event) -> None:
         """Enter pulls that nobody asked for: assignments that were answered when they were handed out.
@@ -262,7 +272,7 @@ class State:
             index, rewards = self.problem.arm_index(arm), measured(self.problem, metrics)
             if not isinstance(arm, str) or not has_reward(rewards):
                 raise InputError("a row must have the name of an arm and a reward")
-            self.engine.ask_again(index)
+            self._engine.ask_again(index)
             self.assignments.add(index, event.at)
             number = self.assignments.count
             told.append(self._enter(number, rewards, first=True))
@@ -275,7 +285,7 @@ class State:
         number, rewards = report
         arm, status = self.assignments.arm(number), self.assignments.status(number)
         if status == EXPIRED:
-            self.engine.ask_again(arm)
+            self._engine.ask_again(arm)
         return self._enter(number, rewards, first=status != ANSWERED)
 
     def _enter(self, number: int, rewards: list[float], *, first: bool) -> Told:
@@ -289,14 +299,14 @@ class State:
         for number in map(self.assignments.check, event.body["ids"]):
             self._expect(number, PENDING, EXPIRED)
             if self.assignments.status(number) == PENDING:
-                self.engine.drop(self.assignments.arm(number))
+                self._engine.drop(self.assignments.arm(number))
             self.assignments.mark(number, DROPPED)
             self.refused += bool(event.body.get("refused", False))
 
     def _expired(self, event: Event) -> None:
         for number in map(self.assignments.check, event.body["ids"]):
             self._expect(number, PENDING)
-            self.engine.drop(self.assignments.arm(number))
+            self._engine.drop(self.assignments.arm(number))
             self.assignments.mark(number, EXPIRED)
 
     def _expect(self, number: int, *statuses: int) -> None:

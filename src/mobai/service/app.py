@@ -43,8 +43,8 @@ def make_app(service: Service, *, hosts: Collection[str] = ()) -> ASGIApp:
         exception_handlers=HANDLERS,
     )
     app.state.service = service
-    for part in (work, experiments, export, admin):
-        app.include_router(part.router, prefix="/api/v1")
+    for part in (work.router, work.drops, experiments.router, export.router, admin.router):
+        app.include_router(part, prefix="/api/v1")
     for router in (admin.health, entrance.router, documentation.router):
         app.include_router(router)
     _add_security(app)

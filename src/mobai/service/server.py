@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import logging
 import socket
@@ -10,7 +11,7 @@ from types import FrameType
 
 import uvicorn
 
-from mobai.engine.warm_up import warm_up
+from mobai.engine.warm_up import warm_up, warm_up_folding
 from mobai.errors import InputError, StorageError
 from mobai.live.addresses import shown_storage
 from mobai.rules.sampling.top_two import TopTwo
@@ -56,6 +57,10 @@ def serve(
         )
     listening = _bind(host, port)
     warm_up(TopTwo())
+    warm_up_folding()
+    # What is loaded by now stays: looking through it for garbage again and again would stop everything for 0.1 s.
+    gc.collect()
+    gc.freeze()
     named = host if ":" not in host else f"[{host}]"
     address = f"http://{named}:{listening.getsockname()[1]}"
     app = make_app(service, hosts=[host, *allowed_hosts])

@@ -65,7 +65,7 @@ class Service:
     async def stop(self) -> None:
         """Write what is waiting, end streams and deliveries, and let go of the storage."""
         await self.streams.stop()
-        await to_thread.run_sync(self.writer.stop)
+        await self.writer.stop()
         await to_thread.run_sync(self.webhooks.stop)
         await to_thread.run_sync(self.experiments.close)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
 import secrets
 import threading
@@ -21,7 +22,7 @@ SCOPES = ("read", "tell", "admin")
 PREFIX = "mobai_"
 TOKEN, SESSION = "token", "session"
 SECONDS_OF_A_SESSION = 12 * 3600
-_SECONDS_KNOWN = 1.0  # a token that is revoked works for so long
+_SECONDS_KNOWN, _SECONDS_KNOWN_AT_MOST = 1.0, 5.0  # so long a token that is revoked still works
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _LONGEST_NAME = 100
 
@@ -98,19 +99,24 @@ class Tokens:
     def __init__(self, journal: Callable[[], Journal]) -> None:
         self._journal = journal
         self._known: dict[str, Mapping[str, Mapping[str, Any]]] = {}
-        self._read_at = -_SECONDS_KNOWN
+        self._read_at, self._reading = -math.inf, False
         self._codes: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def is_stale(self) -> bool:
-        """Whether :meth:`refresh` must be called before anything is checked."""
-        return time.monotonic() - self._read_at >= _SECONDS_KNOWN
+        """Whether :meth:`refresh` must be called before anything is checked; while one caller does, others need not."""
+        age = time.monotonic() - self._read_at
+        return age >= _SECONDS_KNOWN and (not self._reading or age >= _SECONDS_KNOWN_AT_MOST)
 
     def refresh(self) -> None:
         """Read the tokens again; blocks."""
-        journal = self._journal()
-        self._known = {kind: journal.records(kind) for kind in (TOKEN, SESSION)}
-        self._read_at = time.monotonic()
+        self._reading = True
+        try:
+            journal = self._journal()
+            self._known = {kind: journal.records(kind) for kind in (TOKEN, SESSION)}
+            self._read_at = time.monotonic()
+        finally:
+            self._reading = False
 
     @property
     def any(self) -> bool:

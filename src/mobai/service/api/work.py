@@ -10,10 +10,12 @@ from mobai.live import operations
 from mobai.live.assignments import Assignment
 from mobai.live.operations import Operation
 from mobai.live.units import Unit
+from mobai.service.access import WorkRoute
 from mobai.service.api.common import PROBLEMS, ScopedRoute, key_of, needs, service_of, signed, work
 from mobai.service.models import Ask, Assignments, Observations, Report, Reports, UnitAsk
 
-router = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
+router = APIRouter(route_class=WorkRoute, responses=PROBLEMS)
+drops = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
 
 
 async def _carry_out(request: Request, name: str, operation: Operation[list[Assignment]]) -> Response:
@@ -91,7 +93,7 @@ async def observe(request: Request, name: str, body: Observations) -> Response:
     return await _carry_out(request, name, operations.record_all(rows, key=key, by=who))
 
 
-@router.delete(
+@drops.delete(
     "/experiments/{name}/assignments/{assignment}", openapi_extra=needs("tell"), status_code=204, summary="Drop"
 )
 async def drop(
@@ -103,9 +105,7 @@ async def drop(
     return Response(None, 204)
 
 
-@router.delete(
-    "/experiments/{name}/units/{unit}", openapi_extra=needs("tell"), status_code=204, summary="Drop a unit's"
-)
+@drops.delete("/experiments/{name}/units/{unit}", openapi_extra=needs("tell"), status_code=204, summary="Drop a unit's")
 async def drop_unit(request: Request, name: str, unit: str, refused: bool = False, by: str | None = None) -> Response:
     """Say that the assignment of a unit will not be answered."""
     await service_of(request).do(name, operations.drop(Unit(unit), refused=refused, by=signed(request, by)))
