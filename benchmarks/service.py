@@ -93,7 +93,7 @@ def served(storage: str, port: int, *, slow: float = 0.0, alone: bool = False) -
 
 def call(client: http.client.HTTPConnection, method: str, path: str, body: Any = None) -> Any:
     """Make a call, and return its JSON."""
-    data = None if body is None else json.dumps(body)
+    data = body if body is None or isinstance(body, str) else json.dumps(body)
     client.request(method, path, data, {"Content-Type": "application/json"} if data else {})
     answer = client.getresponse()
     found = answer.read()
@@ -152,8 +152,8 @@ def single_reports(folder: Path, port: int) -> None:
         words = "each commit 5 ms longer" if slow else "local disk"
         print(
             f"  {words:24} group commit {group[0]:,.0f} ({group[1]:.0f} ms), empty endpoint {peer:,.0f} "
-            f"({again[1]:.0f} ms): ratio {group[0] / peer:.2f}; one commit per request {one[0]:,.0f} ({one[1]:.0f} ms): "
-            f"ratio {group[0] / one[0]:.1f}",
+            f"({again[1]:.0f} ms): ratio {group[0] / peer:.2f}; one commit per request {one[0]:,.0f} "
+            f"({one[1]:.0f} ms): ratio {group[0] / one[0]:.1f}",
             flush=True,
         )
 
@@ -172,7 +172,7 @@ def batches(folder: Path, port: int) -> None:
     times: dict[str, list[float]] = {"service": [], "library": []}
     with served(storage, port) as client:
         for rows in bodies:
-            body = {"reports": [{"assignment": n, "metrics": metrics} for n, metrics in rows]}
+            body = json.dumps({"reports": [{"assignment": n, "metrics": metrics} for n, metrics in rows]})
             start = time.perf_counter()
             call(client, "POST", "/api/v1/experiments/x/reports", body)
             times["service"].append(time.perf_counter() - start)

@@ -53,16 +53,25 @@ class _Topic:
         self.last: Update | None = None
         self.word: str | None = None  # why there will be no more
         self.watchers = 0
-        self.changed, self.poked = asyncio.Condition(), asyncio.Event()
+        self.changed, self.poked = asyncio.Event(), asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
-    async def change_from(self, update: Update | None) -> float:
+    async def wait(self) -> float:
         """Wait for another update, or a while; return how long, in seconds."""
         start = time.monotonic()
         with suppress(TimeoutError):
-            async with asyncio.timeout(_SECONDS_BETWEEN_CHECKS), self.changed:
-                await self.changed.wait_for(lambda: self.word is not None or self.last is not update)
+            async with asyncio.timeout(_SECONDS_BETWEEN_CHECKS):
+                await self.changed.wait()
         return time.monotonic() - start
+
+    def publish(self, update: Update | None) -> None:
+        """Wake those who wait, if there is something new for them."""
+        new = update is not None and (self.last is None or update.stamp != self.last.stamp)
+        if new:
+            self.last = update
+        if new or self.word is not None:
+            waiting, self.changed = self.changed, asyncio.Event()
+            waiting.set()
 
 
 class Streams:
@@ -132,7 +141,7 @@ class Streams:
                 elif silent >= _SECONDS_OF_SILENCE:
                     silent = 0.0
                     yield b": nothing new\n\n"
-                silent += await topic.change_from(update)
+                silent += await topic.wait()
             yield _event("bye", topic.word)
         finally:
             self._leave(name, topic)
@@ -163,11 +172,7 @@ class Streams:
                     topic.word = "the experiment was deleted"
                 except Exception as error:
                     _log.warning("%s: no update for its streams: %s", name, error)
-            if topic.word is not None or update is not None:
-                async with topic.changed:
-                    if update is not None and (topic.last is None or update.stamp != topic.last.stamp):
-                        topic.last = update
-                    topic.changed.notify_all()
+            topic.publish(update)
             if topic.word is None:
                 await asyncio.sleep(SECONDS_BETWEEN)
 
