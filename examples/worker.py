@@ -1,7 +1,7 @@
 """A worker in Python: it shows pages to visitors and tells a service what they did, until every metric is decided.
 
-    mobai serve &
-    python examples/worker.py http://127.0.0.1:8321
+mobai serve &
+python examples/worker.py http://127.0.0.1:8321
 """
 
 from __future__ import annotations

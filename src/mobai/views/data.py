@@ -230,6 +230,8 @@ def series_json(series: Series) -> dict[str, Any]:
         "objectives": list(series.problem.objective_names),
         "metrics": list(series.problem.metric_names),
         "threshold": series.threshold,
+        # From which point on each arm takes part: NaN in the tables before that.
+        "since": [int((table != table).sum()) for table in series.lower[:, :, 0].T],
         **{name: _finite_all(array.tolist()) for name, array in arrays.items()},
     }
 

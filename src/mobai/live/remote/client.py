@@ -38,6 +38,18 @@ class Answer(NamedTuple):
             raise StorageError("the service did not answer in JSON; is it mobai at that address?") from None
 
 
+class _Connection(http.client.HTTPConnection):
+    """A connection that is closed when nobody has it any more."""
+
+    def __del__(self) -> None:
+        """Close it."""
+        self.close()
+
+
+class _SecureConnection(http.client.HTTPSConnection, _Connection):
+    """The same with TLS."""
+
+
 class HttpClient:
     """A service at an address, and the token to show it; ``MOBAI_TOKEN`` in the environment unless given."""
 
@@ -127,9 +139,9 @@ class HttpClient:
 
     def _new_connection(self) -> http.client.HTTPConnection:
         if not self._secure:
-            return http.client.HTTPConnection(self._host, self._port, timeout=_SECONDS_TO_ANSWER)
+            return _Connection(self._host, self._port, timeout=_SECONDS_TO_ANSWER)
         context = ssl.create_default_context()
-        return http.client.HTTPSConnection(self._host, self._port, timeout=_SECONDS_TO_ANSWER, context=context)
+        return _SecureConnection(self._host, self._port, timeout=_SECONDS_TO_ANSWER, context=context)
 
     def close(self) -> None:
         """Close this thread's connection; the next call opens another."""

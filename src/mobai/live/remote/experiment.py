@@ -102,7 +102,7 @@ class RemoteExperiment(Experiment):
         if not isinstance(reports, Iterable):
             raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
         given = reports.items() if isinstance(reports, Mapping) else reports
-        rows = [{**_named(one), "metrics": _plain(metrics)} for one, metrics in map(pair_of, given)]
+        rows = [_report(one, metrics) for one, metrics in map(pair_of, given)]
         operations.tell_all([], ask=ask, key=key, by=by)  # refuses what it cannot be
         body = {"reports": rows, "ask": ask, "by": by}
         return _assignments(self._call("POST", "reports", body=body, key=(key or _new_key()) if ask else None))
@@ -113,7 +113,10 @@ class RemoteExperiment(Experiment):
         """Report observations that nobody asked for, as :meth:`mobai.Experiment.record_all` does; at most 5,000."""
         if not isinstance(rows, Iterable):
             raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
-        given = [{"arm": arm, "metrics": _plain(metrics)} for arm, metrics in map(pair_of, rows)]
+        given = [
+            {"arm": _arm(arm, f"row {n}"), "metrics": _plain(metrics, f"row {n}")}
+            for n, (arm, metrics) in enumerate(map(pair_of, rows), start=1)
+        ]
         body = {"observations": given, "by": by}
         return _assignments(self._call("POST", "observations", body=body, key=key or _new_key()))
 
@@ -212,6 +215,18 @@ class RemoteExperiment(Experiment):
         self._client.call("DELETE", "experiments", self._name, *path, query=query, only_once=only_once)
 
 
+def _report(assignment: Any, metrics: Any) -> dict[str, Any]:
+    named = _named(assignment)
+    about = f"assignment {named['assignment']}" if "assignment" in named else f"unit {named['unit']!r}"
+    return {**named, "metrics": _plain(metrics, about)}
+
+
+def _arm(arm: Any, about: str) -> str:
+    if not isinstance(arm, str):
+        raise InputError(f"{about}: arm must be a name, not {arm!r}")
+    return arm
+
+
 def _named(assignment: Any) -> dict[str, Any]:
     """Return how a report names its assignment."""
     if isinstance(assignment, Unit):
@@ -227,21 +242,23 @@ def _number(number: Any) -> int:
     return int(number)
 
 
-def _plain(metrics: Metrics) -> dict[str, float | None]:
-    """Return metrics as JSON can hold them."""
+def _plain(metrics: Any, about: str) -> dict[str, float | None]:
+    """Return metrics as JSON can hold them; complaints name what they are about."""
     if not isinstance(metrics, Mapping):
-        raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
-    return {str(name): _reward(name, value) for name, value in metrics.items()}
+        raise InputError(f"{about}: metrics must be a mapping from objectives to numbers, not {metrics!r}")
+    return {str(name): _reward(name, value, about) for name, value in metrics.items()}
 
 
-def _reward(name: object, value: Any) -> float | None:
+def _reward(name: object, value: Any, about: str) -> float | None:
     if value is None:
         return None
     try:
         if isinstance(value, str | bytes) or not np.isfinite(number := float(value)):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"rewards: {name!r} must be a number, not {value!r}; leave it out if it is missing") from None
+        raise InputError(
+            f"{about}: rewards: {name!r} must be a number, not {value!r}; leave it out if it is missing"
+        ) from None
     return number
 
 

@@ -92,6 +92,9 @@ def series_of(facts: Facts) -> Series:
     shapes = {"evidence": (points, objectives), **dict.fromkeys(("means", "lower", "upper"), (points, arms, metrics))}
     holes = {"evidence": -math.inf, "means": math.nan, "lower": -math.inf, "upper": math.inf}
     tables = {name: _filled(facts[name], holes[name]).reshape(shape) for name, shape in shapes.items()}
+    for arm, since in enumerate(facts["since"]):
+        for name in ("lower", "upper"):
+            tables[name][:since, arm] = math.nan
     return Series(
         problem=problem,
         threshold=facts["threshold"],

@@ -1,0 +1,127 @@
+"""Services for the tests: one in this process, or one in a process of its own."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from tests.databases import free_port
+
+from mobai.live.journal import Journal
+from mobai.service.app import make_app
+from mobai.service.service import Service
+
+API = "/api/v1/experiments"
+NEW = {"name": "spring", "arms": ["A", "B"], "objectives": ["click:bernoulli", "seconds:min:unknown-variance"]}
+
+
+@dataclass
+class Reply:
+    """What a service answered."""
+
+    code: int
+    headers: Mapping[str, str]
+    data: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.data)
+
+
+@dataclass
+class Client:
+    """Makes one request per connection, as it is told to."""
+
+    port: int
+    token: str | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.token is not None:
+            sent.setdefault("Authorization", f"Bearer {self.token}")
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        if data is not None:
+            sent.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, data, sent)
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.headers.items()}
+            return Reply(answer.status, found, answer.read())
+        finally:
+            connection.close()
+
+    def create(self, **changes: Any) -> None:
+        made = self("POST", API, {**NEW, **changes})
+        assert made.code == 201, made.data
+
+
+@contextmanager
+def running(storage: str | Journal, **options: Any) -> Iterator[tuple[Client, Service]]:
+    """Serve a storage from a thread of this process."""
+    hosts = options.pop("hosts", ())
+    service = Service(storage, **options)
+    port = free_port()
+    config = uvicorn.Config(make_app(service, hosts=hosts), port=port, log_config=None, timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield Client(port), service
+    finally:
+        service.streams.end("the service is shutting down")
+        server.should_exit = True
+        thread.join()
+
+
+class Process:
+    """``mobai serve`` in a process of its own."""
+
+    def __init__(
+        self, storage: str, *words: str, port: int | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
+        self.port = free_port() if port is None else port
+        self._words = ["serve", "--storage", storage, "--port", str(self.port), *words]
+        self._env = {**os.environ, **(env or {})}
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it is ready."""
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "mobai", *self._words], stderr=subprocess.PIPE, text=True, env=self._env
+        )
+        client = Client(self.port)
+        for _ in range(1200):
+            assert self.child.poll() is None, self.child.stderr and self.child.stderr.read()
+            try:
+                if client("GET", "/healthz").code == 200:
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError("the service did not start")
+
+    def kill(self) -> None:
+        self.child.send_signal(signal.SIGKILL)
+        self.child.wait()
+
+    def stop(self) -> str:
+        """End it; return what it said."""
+        self.child.terminate()
+        return self.child.communicate(timeout=60)[1]
