@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -94,22 +94,20 @@ def running(storage: str | Journal, **options: Any) -> Iterator[tuple[Client, Se
 class Process:
     """``mobai serve`` in a process of its own."""
 
-    def __init__(
-        self, storage: str, *words: str, port: int | None = None, env: Mapping[str, str] | None = None
-    ) -> None:
-        self.port = free_port() if port is None else port
+    def __init__(self, storage: str, *words: str) -> None:
+        self.port = free_port()
         self._words = ["serve", "--storage", storage, "--port", str(self.port), *words]
-        self._env = {**os.environ, **(env or {})}
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it is ready."""
-        self.child = subprocess.Popen(
-            [sys.executable, "-m", "mobai", *self._words], stderr=subprocess.PIPE, text=True, env=self._env
-        )
+        """Start it, and wait until it answers."""
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it ends
+        # A file that is too large is an error like a full disk, not the end of the process.
+        script = "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from mobai.cli import main; main()"
+        self.child = subprocess.Popen([sys.executable, "-c", script, *self._words], stderr=self._said)
         client = Client(self.port)
         for _ in range(1200):
-            assert self.child.poll() is None, self.child.stderr and self.child.stderr.read()
+            assert self.child.poll() is None, self._ended()
             try:
                 if client("GET", "/healthz").code == 200:
                     return
@@ -117,11 +115,13 @@ class Process:
                 time.sleep(0.05)
         raise AssertionError("the service did not start")
 
-    def kill(self) -> None:
-        self.child.send_signal(signal.SIGKILL)
-        self.child.wait()
-
-    def stop(self) -> str:
+    def end(self, how: signal.Signals = signal.SIGTERM) -> str:
         """End it; return what it said."""
-        self.child.terminate()
-        return self.child.communicate(timeout=60)[1]
+        self.child.send_signal(how)
+        self.child.wait(60)
+        return self._ended()
+
+    def _ended(self) -> str:
+        with self._said:
+            self._said.seek(0)
+            return self._said.read().decode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Collection
 from typing import Any
@@ -19,6 +20,7 @@ from mobai.service.metrics import Metrics
 from mobai.service.problems import problem
 
 MOST_BYTES = 2 * 2**20
+_MOST_BYTES_THROWN_AWAY, _SECONDS_TO_THROW_AWAY = 16 * 2**20, 1.0
 SECONDS_FOR_A_BODY = 15.0
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -33,6 +35,9 @@ _HEADERS = [
         b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
 ]
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", re.ASCII)
+_API = "/api/v1"
+_FORMS = ("/login",)  # where a form is taken; everywhere else a body is JSON
 _access = logging.getLogger("mobai.service.access")
 
 
@@ -71,7 +76,7 @@ class Guard:
             scope["path"] = scope["raw_path"].decode("latin-1")
             await self._app(scope, receive, send_on)
         finally:
-            route = getattr(scope.get("route"), "path", "(none)")
+            route = _template(scope)
             seconds = time.perf_counter() - start
             self._metrics.answered(scope["method"] if code != 405 else "(other)", route, code, seconds)
             if _access.isEnabledFor(logging.INFO):
@@ -84,6 +89,9 @@ class Guard:
             return problem(421, "this service does not answer to that Host; --allowed-host NAME adds one")
         if scope["method"] not in _SAFE and not _same_origin(headers, host):
             return problem(403, "the request comes from another origin")
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if _has_body(headers) and kind != b"application/json" and scope["path"] not in _FORMS:
+            return problem(415, "a body must be JSON, and say so: Content-Type: application/json")
         return None
 
 
@@ -96,7 +104,9 @@ def _single(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 
 def _host_name(host: str) -> str:
-    """Return the name in a Host header, without the port."""
+    """Return the name in a Host header, without the port; nothing for what is no name."""
+    if not _HOST.fullmatch(host):
+        return ""
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:
@@ -113,29 +123,45 @@ def _same_origin(headers: dict[bytes, bytes], host: str) -> bool:
     return True
 
 
+def _template(scope: Scope) -> str:
+    """Return the template of the path that a request was routed to."""
+    found = str(getattr(scope.get("route"), "path", "(none)"))
+    inside = scope["path"].startswith(_API) and found.startswith("/") and not found.startswith(_API)
+    return _API + found if inside else found
+
+
+def _has_body(headers: dict[bytes, bytes]) -> bool:
+    return b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
+
+
 async def _with_body(scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> tuple[Any, Receive]:
     """Read the body, and return a refusal if it is too large or too slow, with what replays it."""
-    length = headers.get(b"content-length", b"")
-    if b"transfer-encoding" not in headers and (not length or length == b"0"):
+    if not _has_body(headers):
         scope["body_size"] = 0
         return None, receive
-    if length.isdigit() and int(length) > MOST_BYTES:
-        return _too_large(), receive
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     try:
-        async with asyncio.timeout(SECONDS_FOR_A_BODY):
+        async with asyncio.timeout(SECONDS_FOR_A_BODY) as patience:
             more = True
             while more:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return problem(400, "the request was cut off"), receive
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > MOST_BYTES:
-                    return _too_large(), receive
+                part = message.get("body", b"")
+                size += len(part)
+                parts.append(part)
                 more = message.get("more_body", False)
+                if size > MOST_BYTES:
+                    # It is read on for a while, and thrown away: else the answer would not arrive.
+                    parts, more = [], more and size <= _MOST_BYTES_THROWN_AWAY
+                    patience.reschedule(asyncio.get_running_loop().time() + _SECONDS_TO_THROW_AWAY)
     except TimeoutError:
+        if size > MOST_BYTES:
+            return _too_large(), receive
         return problem(408, f"the body did not come within {SECONDS_FOR_A_BODY:g} seconds", headers=_CLOSE), receive
+    if size > MOST_BYTES:
+        return _too_large(), receive
     body = b"".join(parts)
     scope["body_size"] = size
     given = False

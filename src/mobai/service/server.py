@@ -6,7 +6,8 @@ import gc
 import ipaddress
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
@@ -30,6 +31,13 @@ class _Server(uvicorn.Server):
         """Stop taking requests, finish those that are there, and tell watchers."""
         self.service.streams.end("the service is shutting down")
         super().handle_exit(sig, frame)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take signals, and do not raise them again at the end: being told to stop is no failure."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
 
 
 def serve(

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -71,6 +72,7 @@ class Webhooks:
             self._changed.notify()
         if self._thread.is_alive():
             self._thread.join()
+            self._release()
 
     def poke(self, names: Collection[str]) -> None:  # noqa: ARG002
         """Say that something may have happened; from any thread."""
@@ -174,6 +176,13 @@ class Webhooks:
             return True
         mine = {"by": self._me, "until": now + _SECONDS_OF_A_LEASE}
         return self._journal.put_record(LEASE, "webhooks", mine, was=was)
+
+    def _release(self) -> None:
+        """Let another process send at once."""
+        with suppress(Exception):  # it ends by itself
+            was = self._journal.records(LEASE).get("webhooks")
+            if was is not None and was["by"] == self._me:
+                self._journal.put_record(LEASE, "webhooks", None, was=was)
 
     def _deliver(self, name: str, hook: Mapping[str, Any]) -> None:
         progress = self._progress.setdefault(name, _Progress())

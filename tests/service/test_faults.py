@@ -1,0 +1,272 @@
+"""Faults, with a real process: what was acknowledged is in the journal, once; and the service comes back by itself."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.service.serving import API, NEW, Client, Process, running
+
+from mobai import Experiment, backup, restore
+from mobai.service.api import admin
+
+MANY = 4
+
+
+class Workers:
+    """Threads that report as fast as they can, and remember what was acknowledged."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.stops = port, False
+        self.acknowledged: list[int] = []
+        self.handed_out: list[int] = []
+        self.failures: list[str] = []
+        self.threads = [threading.Thread(target=self.work, args=(n,)) for n in range(MANY)]
+        for thread in self.threads:
+            thread.start()
+
+    def work(self, n: int) -> None:
+        client, step = Client(self.port), 0
+        while not self.stops:
+            step += 1
+            try:
+                found = client("PUT", f"{API}/spring/units/{n}-{step}")
+                if found.code not in (200, 201):
+                    self.failures.append(f"{found.code} {found.data.decode()}")
+                    continue
+                number = found.json["assignments"][0]["assignment"]
+                self.handed_out.append(number)
+                report = {"assignment": number, "metrics": {"click": number % 2, "seconds": float(number)}}
+                told = client("POST", f"{API}/spring/reports", {"reports": [report]})
+                if told.code == 200:
+                    self.acknowledged.append(number)
+                else:
+                    self.failures.append(f"{told.code} {told.data.decode()}")
+            except (OSError, ValueError) as error:
+                self.failures.append(type(error).__name__)
+                time.sleep(0.02)
+            except Exception as error:  # a reply that was cut off
+                self.failures.append(type(error).__name__)
+
+    def wait_for(self, count: int) -> None:
+        for _ in range(1200):
+            if len(self.acknowledged) >= count:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"{len(self.acknowledged)} instead of {count}; {self.failures[-3:]}")
+
+    def end(self) -> None:
+        self.stops = True
+        for thread in self.threads:
+            thread.join()
+
+
+def check(storage: str, workers: Workers) -> None:
+    """Everything acknowledged is there once, with its own rewards; no number was handed out twice."""
+    test = Experiment.load(storage, "spring")
+    told: list[int] = []
+    for event in test.history():
+        if event.kind == "told":
+            for number, metrics in event.body["reports"]:
+                told.append(number)
+                assert metrics == {"click": number % 2, "seconds": float(number)}
+    assert len(told) == len(set(told))
+    assert set(workers.acknowledged) <= set(told)
+    assert len(workers.handed_out) == len(set(workers.handed_out))
+    assert test.verify().intact
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_ended_under_load(storage: str, how: signal.Signals) -> None:
+    service = Process(storage)
+    Client(service.port).create(delta=1e-9)
+    workers = Workers(service.port)
+    try:
+        for _ in range(2):
+            workers.wait_for(len(workers.acknowledged) + 40)
+            service.end(how)
+            if how is signal.SIGTERM:
+                # What was taken was answered: with its result, or with a word.
+                assert not [one for one in workers.failures if one.startswith("500")]
+            service.start()
+        workers.wait_for(len(workers.acknowledged) + 40)
+    finally:
+        workers.end()
+        service.end()
+    check(storage, workers)
+
+
+def test_a_file_that_cannot_be_written_for_a_while(tmp_path: Path) -> None:
+    """As with a full disk: refused, and the service goes on when it can."""
+    service = Process(f"sqlite:///{tmp_path / 'x.db'}")
+    client = Client(service.port)
+    try:
+        client.create()
+        assert client("POST", f"{API}/spring/assignments").code == 200
+        limit(service.child.pid, 0)
+        full = client("POST", f"{API}/spring/assignments")
+        assert (full.code, full.headers["retry-after"]) == (503, "1")
+        assert "cannot be written" in full.json["detail"] or "full" in full.json["detail"]
+        limit(service.child.pid, -1)
+        found = client("POST", f"{API}/spring/assignments")
+        assert found.json["assignments"][0]["assignment"] == 2
+        assert client("GET", f"{API}/spring").json["events"] == 3
+    finally:
+        service.end()
+
+
+def limit(pid: int, size: int) -> None:
+    """Let a process write no file beyond a size; -1 for any."""
+    most = resource.RLIM_INFINITY if size < 0 else size
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+
+def test_the_storage_is_restored_under_the_service(storage: str, tmp_path: Path) -> None:
+    with running(storage) as (client, _):
+        client.create()
+        client("POST", f"{API}/spring/assignments", {"n": 3})
+        backup(storage, tmp_path / "kept.db")
+        client("POST", f"{API}/spring/assignments", {"n": 3})
+        restore(tmp_path / "kept.db", storage, replace=True)
+        found = client("POST", f"{API}/spring/assignments")
+        if found.code != 200:
+            assert (found.code, found.headers["retry-after"]) == (503, "1")
+            found = client("POST", f"{API}/spring/assignments")
+        assert found.json["assignments"][0]["assignment"] == 4
+        assert client("GET", f"{API}/spring").json["events"] == 3
+    assert Experiment.load(storage, "spring").verify().intact
+
+
+def test_the_file_is_replaced_under_the_service(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    with running(f"sqlite:///{path}") as (client, _):
+        client.create()
+        client("POST", f"{API}/spring/assignments", {"n": 3})
+        backup(f"sqlite:///{path}", tmp_path / "kept.db")
+        client("POST", f"{API}/spring/assignments", {"n": 3})
+        (tmp_path / "kept.db").replace(path)
+        for name in ("x.db-wal", "x.db-shm"):
+            (tmp_path / name).unlink(missing_ok=True)
+        codes = [client("POST", f"{API}/spring/assignments").code for _ in range(3)]
+        assert codes[-1] == 200
+        assert set(codes) <= {200, 503}
+        assert client("GET", f"{API}/spring").json["pending"] <= 6
+
+
+def test_a_backup_can_be_served(tmp_path: Path) -> None:
+    first, kept, second = (tmp_path / name for name in ("a.db", "kept.db", "b.db"))
+    with running(f"sqlite:///{first}") as (client, _):
+        client.create()
+        client("POST", f"{API}/spring/assignments", {"n": 3})
+        backup(f"sqlite:///{first}", kept)
+        head = client("GET", f"{API}/spring").json["head"]
+    restore(kept, f"sqlite:///{second}")
+    with running(f"sqlite:///{second}") as (client, _):
+        assert client("GET", f"{API}/spring").json["head"] == head
+        assert client("POST", f"{API}/spring/assignments").json["assignments"][0]["assignment"] == 4
+
+
+class Cluster:
+    """The PostgreSQL server of the tests, which can be paused."""
+
+    def __init__(self, url: str) -> None:
+        port = url.rpartition(":")[2].partition("/")[0]
+        found = subprocess.run(["pgrep", "-f", f"postgres .*-p {port}"], check=True, capture_output=True, text=True)
+        self.pid = int(found.stdout.split()[0])
+
+    def children(self) -> list[int]:
+        found = subprocess.run(["pgrep", "-P", str(self.pid)], check=False, capture_output=True, text=True)
+        return [int(pid) for pid in found.stdout.split()]
+
+
+@pytest.fixture
+def cluster(postgresql: str) -> Iterator[Cluster]:
+    found = Cluster(postgresql)
+    yield found
+    for pid in [found.pid, *found.children()]:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_connections_are_cut_and_the_server_hangs(
+    database: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "_SECONDS_TO_BE_READY", 1.0)
+    with running(database) as (client, _):
+        client.create()
+        assert client("POST", f"{API}/spring/assignments").code == 200
+        engine = sa.create_engine(database.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            connection.execute(sa.text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}"))
+        codes = [client("POST", f"{API}/spring/assignments").code for _ in range(3)]
+        assert codes[-1] == 200
+        assert set(codes) <= {200, 503}
+        stopped = cluster.children()
+        for pid in [cluster.pid, *stopped]:
+            os.kill(pid, signal.SIGSTOP)
+        assert client("GET", "/readyz").code == 503
+        assert client("GET", "/healthz").code == 200
+        late: list[int] = []
+        thread = threading.Thread(target=lambda: late.append(client("POST", f"{API}/spring/assignments").code))
+        thread.start()
+        time.sleep(0.3)
+        for pid in [cluster.pid, *stopped]:
+            os.kill(pid, signal.SIGCONT)
+        thread.join(30)
+        assert late == [200]
+        assert client("GET", "/readyz").code == 200
+        pending = client("GET", f"{API}/spring").json["pending"]
+    assert pending == len(Experiment.load(database, "spring").records())
+
+
+def test_damage_in_one_experiment_does_not_stop_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    with running(f"sqlite:///{path}") as (client, service):
+        client.create()
+        client.create(name="autumn")
+        client("POST", f"{API}/spring/assignments")
+        client("POST", f"{API}/autumn/assignments")
+        journal: Any = service.experiments.journal
+        with journal._database.driver("IMMEDIATE") as driver:
+            driver.execute("UPDATE mobai_events SET body = '{}' WHERE experiment = 1 AND seq = 2")
+        found: dict[str, int] = {}
+
+        def ask(name: str) -> None:
+            found[name] = client("POST", f"{API}/{name}/assignments").code
+
+        threads = [threading.Thread(target=ask, args=(name,)) for name in ("spring", "autumn")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == {"spring": 503, "autumn": 200}
+
+
+def test_ending_by_itself_says_nothing_bad(tmp_path: Path) -> None:
+    service = Process(f"sqlite:///{tmp_path / 'x.db'}", "--access-log")
+    client = Client(service.port)
+    assert client("POST", API, NEW).code == 201
+    said = service.end()
+    assert service.child.returncode == 0
+    assert "serving sqlite:///" in said
+    assert "there is no token: whoever can run programs on this machine can do everything" in said
+    assert "POST /api/v1/experiments 201" in said
+    assert "Traceback" not in said
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, _):
+        words = ["serve", "--storage", f"sqlite:///{tmp_path / 'x.db'}", "--port", str(client.port)]
+        done = subprocess.run([sys.executable, "-m", "mobai", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "cannot be listened on: Address already in use" in done.stderr

@@ -1,0 +1,250 @@
+"""Webhooks: signed, at least once, with the same id after a restart, and only to where they may go."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.service.serving import API, running
+
+from mobai import ConflictError, Experiment, InputError, NotFoundError
+from mobai.service import webhooks
+from mobai.service.delivery import check_address, deliver, signature
+from mobai.service.experiments import OpenExperiments
+from mobai.service.webhooks import Webhooks
+
+
+class Receiver:
+    """Takes messages, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.codes: list[int] = []
+        self.taken: list[tuple[dict[str, str], bytes]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                outer.taken.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                code = outer.codes.pop(0) if outer.codes else 204
+                self.send_response(code)
+                self.send_header("Location", "/elsewhere")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook?a=b"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def wait_for(self, count: int) -> None:
+        for _ in range(300):
+            if len(self.taken) >= count:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"{len(self.taken)} messages instead of {count}")
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    monkeypatch.setattr(webhooks, "_PAUSES", (0.2, 0.2))
+    monkeypatch.setattr(webhooks, "_SECONDS_BETWEEN_LOOKS", 0.2)
+    found = Receiver()
+    yield found
+    found.server.shutdown()
+    found.server.server_close()
+
+
+def decide(test: Experiment) -> None:
+    """Let one arm win everything."""
+    while not test.verdict().stopped:
+        test.tell_all([(one, {"click": float(one.arm == "B")}) for one in test.ask(4)])
+
+
+def new(address: str, name: str = "spring") -> Experiment:
+    return Experiment.create(address, name, ["A", "B"], ["click:bernoulli"])
+
+
+def test_messages_are_signed_and_sent_until_they_are_taken(tmp_path: Path, receiver: Receiver) -> None:
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test = new(address)
+    receiver.codes = [500, 302, 500, 204]
+    with running(address, private_webhooks=True) as (client, _):
+        made = client("POST", "/api/v1/webhooks", {"name": "w", "url": receiver.url, "events": ["decided"]})
+        assert made.code == 201
+        decide(test)
+        receiver.wait_for(4)
+    headers, body = receiver.taken[0]
+    message = json.loads(body)
+    decision = test.verdict().decisions[0]
+    assert decision is not None
+    assert (message["type"], message["data"]["experiment"]) == ("experiment.decided", "spring")
+    assert message["data"]["arm"] == "B"
+    assert message["data"]["text"] == f"spring: click: decided for B, at pull {decision.pull}"
+    assert len({one[0]["webhook-id"] for one in receiver.taken}) == 1
+    assert len(receiver.taken) == 4
+    key = base64.b64decode(made.json["secret"].removeprefix("whsec_"))
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{expected}"
+    assert abs(int(headers["webhook-timestamp"]) - time.time()) < 60
+
+
+def test_the_signature_of_the_specification() -> None:
+    """The example of the reference implementations of Standard Webhooks."""
+    secret, number, at = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330
+    assert signature(secret, number, at, b'{"test": 2432232314}') == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_the_same_id_after_a_restart(tmp_path: Path, receiver: Receiver) -> None:
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test = new(address)
+    hooks = Webhooks(OpenExperiments(address), allow_private=True)
+    hooks.add("w", receiver.url)
+    decide(test)
+    receiver.codes = [500] * 1000
+    for _ in range(2):
+        before = len(receiver.taken)
+        with running(address, private_webhooks=True):
+            receiver.wait_for(before + 2)
+    receiver.codes = []
+    before = len(receiver.taken)
+    with running(address, private_webhooks=True):
+        receiver.wait_for(before + 2)
+        time.sleep(0.5)
+    ids = [headers["webhook-id"] for headers, _ in receiver.taken]
+    assert len(set(ids)) == 2  # decided, stopped
+    assert len(receiver.taken) == before + 2
+    with running(address, private_webhooks=True):
+        time.sleep(0.6)
+    assert len(receiver.taken) == before + 2
+
+
+def test_two_services_send_once(tmp_path: Path, receiver: Receiver) -> None:
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test = new(address)
+    Webhooks(OpenExperiments(address), allow_private=True).add("w", receiver.url, events=["stopped"])
+    with running(address, private_webhooks=True), running(address, private_webhooks=True):
+        decide(test)
+        receiver.wait_for(1)
+        time.sleep(1.0)
+    assert len(receiver.taken) == 1
+
+
+def test_only_what_happens_from_now_on_and_to_some(tmp_path: Path, receiver: Receiver) -> None:
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    before, other, later = new(address, "a before"), new(address, "b other"), new(address, "a later")
+    decide(before)
+    hooks = Webhooks(OpenExperiments(address), allow_private=True)
+    hooks.add("w", receiver.url, only="a*", format="slack")
+    with running(address, private_webhooks=True):
+        other.pause()
+        later.pause()
+        receiver.wait_for(1)
+        time.sleep(0.5)
+        later.resume()
+        later.close()
+        receiver.wait_for(2)
+        time.sleep(0.5)
+    assert [json.loads(body) for _, body in receiver.taken] == [
+        {"text": "a later: it is paused"},
+        {"text": "a later: it is closed"},
+    ]
+
+
+def test_what_looks_wrong_and_who_is_barred(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    guardrails = ["errors:bernoulli:at-most=0.2:eps=0.1"]
+    test = Experiment.create(address, "x", ["A", "B"], ["click:bernoulli"], guardrails=guardrails, max_samples=200)
+    while test.status().ending is None:
+        for one in test.ask(5):
+            test.tell(one, {"click": one.id % 2, "errors": float(one.arm == "B")})
+    kinds = [one["kind"] for one in webhooks._happenings(test)]
+    assert "barred" in kinds
+    assert kinds[-1] == "ended" or "decided" in kinds
+    ids = [one["id"] for one in webhooks._happenings(test)]
+    assert ids == [one["id"] for one in webhooks._happenings(Experiment.load(address, "x"))]
+    assert len(set(ids)) == len(ids)
+
+
+def test_webhooks_are_managed(tmp_path: Path, receiver: Receiver) -> None:
+    with running(f"sqlite:///{tmp_path / 'x.db'}", private_webhooks=True) as (client, _):
+        path = "/api/v1/webhooks"
+        assert client("POST", path, {"name": "w", "url": receiver.url, "only": "a*"}).code == 201
+        assert client("POST", path, {"name": "w", "url": receiver.url}).code == 409
+        for change in ({"url": "ftp://x"}, {"url": "http://u:p@x/"}, {"events": ["x"]}, {"format": "x"}, {"name": " "}):
+            assert client("POST", path, {"name": "v", "url": receiver.url, **change}).code == 422
+        (row,) = client("GET", path).json["webhooks"]
+        assert row == {
+            "name": "w",
+            "host": "127.0.0.1",
+            "only": "a*",
+            "events": [],
+            "format": "standard",
+            "last": "nothing was sent yet",
+        }
+        assert client("POST", f"{path}/w/test").json == {"delivered": True, "detail": "127.0.0.1 answered 204"}
+        assert json.loads(receiver.taken[0][1])["type"] == "experiment.test"
+        assert client("POST", f"{path}/v/test").code == 404
+        assert client("DELETE", f"{path}/w").code == 204
+        assert client("DELETE", f"{path}/w").code == 404
+        assert client("GET", API).code == 200
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/",
+        "http://[::1]/",
+        "http://10.1.2.3/",
+        "http://169.254.169.254/latest/meta-data",
+        "http://192.168.0.1:80/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://0.0.0.0/",
+        "http://[fe80::1%25eth0]/",
+    ],
+)
+def test_private_addresses(url: str) -> None:
+    with pytest.raises(InputError, match=r"url: a private address|url must be"):
+        check_address(url, allow_private=False)
+    attempt = deliver(url, "whsec_AAAA", "msg_1", {}, allow_private=False)
+    assert not attempt.taken
+
+
+@pytest.mark.parametrize("host", ["localhost", "2130706433", "0x7f000001", "127.1", "0"])
+def test_names_that_lead_to_private_addresses(host: str, receiver: Receiver) -> None:
+    port = receiver.server.server_port
+    attempt = deliver(f"http://{host}:{port}/", "whsec_AAAA", "msg_1", {}, allow_private=False)
+    assert not attempt.taken
+    assert "private address" in attempt.detail
+    assert receiver.taken == []
+
+
+def test_nobody_answers(tmp_path: Path) -> None:
+    attempt = deliver("http://127.0.0.1:9/secret-path", "whsec_AAAA", "msg_1", {}, allow_private=True)
+    assert not attempt.taken
+    assert attempt.detail.startswith("127.0.0.1: ")
+    assert "secret-path" not in attempt.detail
+
+
+@pytest.mark.parametrize(
+    ("action", "error"),
+    [
+        (lambda hooks: hooks.remove("x"), NotFoundError),
+        (lambda hooks: hooks.try_out("x"), NotFoundError),
+        (lambda hooks: [hooks.add("x", "https://example.org") for _ in range(2)], ConflictError),
+    ],
+)
+def test_mistakes(tmp_path: Path, action: Callable[[Webhooks], Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        action(Webhooks(OpenExperiments(f"sqlite:///{tmp_path / 'x.db'}")))
