@@ -33,7 +33,7 @@ def command(
     access_log: bool,
     browser: bool,
 ) -> None:
-    """Serve the experiments of a storage over HTTP: an API, and pages to look at."""
+    """Serve the experiments of a storage over HTTP: an API for any language."""
     if storage.startswith(("http://", "https://")):
         raise InputError("storage: a service serves a database, not another service")
     need("fastapi")
@@ -41,8 +41,6 @@ def command(
     from mobai.service.server import serve
 
     _log_to_stderr(access_log)
-    with screen.working("starting"):
-        pass
     serve(
         storage,
         host=host,

@@ -6,6 +6,7 @@ import click
 
 from mobai import views
 from mobai.cli import formats, options, screen
+from mobai.live.addresses import shown_storage
 from mobai.live.storage import open_journal
 
 
@@ -24,7 +25,9 @@ def create(name: str, scope: str, only: str, expires: str | None, storage: str) 
     """Make the token NAME and print it. It is not kept, only its hash is: it cannot be shown again."""
     from mobai.service.tokens import create_token
 
-    click.echo(create_token(open_journal(storage, create=True), name, scope, only=only, expires=expires))
+    secret = create_token(open_journal(storage, create=True), name, scope, only=only, expires=expires)
+    screen.err.print(f"mobai: a token for {shown_storage(storage)}; it is not shown again", soft_wrap=True)
+    click.echo(secret)
 
 
 @command.command("list")
@@ -37,7 +40,7 @@ def list_(storage: str, form: str) -> None:
     rows = list_tokens(open_journal(storage))
     times = ("created_at", "expires_at")
     shown = [{**row, **{key: views.time_text(row[key]) for key in times}} for row in rows]
-    formats.emit(shown, form, ("name", "kind", "scope", "only", *times))
+    formats.emit(shown, form, ("name", "kind", "scope", "only", *times, "token"))
 
 
 @command.command("revoke")

@@ -12,6 +12,7 @@ from mobai.engine.explain import explain
 from mobai.engine.reward_health import new_health
 from mobai.errors import InputError
 from mobai.kernels import interpreted
+from mobai.kernels.cache import is_cold
 from mobai.kernels.health import note_reports
 from mobai.kernels.limits import look_at_limits
 from mobai.problem import Problem
@@ -20,6 +21,11 @@ from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
 
 _log = logging.getLogger(__name__)
+
+
+def kernels_are_cold() -> bool:
+    """Whether kernels have to be compiled, which takes half a minute."""
+    return not interpreted() and is_cold()
 
 
 def warm_up(rule: SamplingRule) -> None:

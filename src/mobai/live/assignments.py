@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.errors import InputError
+from mobai.errors import InputError, NotFoundError
 
 STATUS_NAMES = ("pending", "answered", "dropped", "expired")
 PENDING, ANSWERED, DROPPED, EXPIRED = range(len(STATUS_NAMES))
@@ -64,8 +64,10 @@ class Assignments:
 
     def check(self, number: int) -> int:
         """Return a number as a plain int, if there is an assignment of that number; nothing else checks it."""
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= self.count:
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise InputError(f"assignment must be an id that was handed out, not {number!r}")
+        if not 1 <= number <= self.count:
+            raise NotFoundError(f"assignment must be an id that was handed out, not {int(number)}")
         return int(number)
 
     def arm(self, number: int) -> int:

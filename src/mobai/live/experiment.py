@@ -223,6 +223,7 @@ class Experiment:
         reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
         *,
         ask: int = 0,
+        if_decided: str = "go-on",
         key: str | None = None,
         by: str | None = None,
     ) -> list[Assignment]:
@@ -230,11 +231,12 @@ class Experiment:
 
         Assignments are given as such, by their ids, or as :class:`mobai.Unit`.
 
-        None come, and the reports are taken, while nothing is handed out (paused, ended, no samples left). A call that
+        None come, and the reports are taken, while nothing is handed out (paused, ended, no samples left);
+        ``if_decided`` is that of :meth:`ask`. A call that
         is made again because its reply was lost hands out further assignments, and the first ones stay pending, unless
         both have the same ``key``: then it returns the same.
         """
-        return self._do(operations.tell_all(reports, ask=ask, key=key, by=by))
+        return self._do(operations.tell_all(reports, ask=ask, if_decided=if_decided, key=key, by=by))
 
     def record(self, arm: str, metrics: Metrics, *, key: str | None = None, by: str | None = None) -> Assignment:
         """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.

@@ -21,7 +21,8 @@ from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.ledger import Change
 from mobai.live.reports import Metrics, body_of, named, number_of, only_new, pair_of
 from mobai.live.settings import with_arm
-from mobai.live.units import Unit
+from mobai.live.state import State
+from mobai.live.units import Unit, UnitOfArm
 
 _log = logging.getLogger(__name__)
 
@@ -59,20 +60,25 @@ def ask(
         if known is not None:
             return known
         state.check_open()
-        objective = objective_to_use(state, if_decided)
-        if if_decided == "stop" and state.engine.stopped():
-            return []
-        # What is asked for depends on complete pulls alone.
-        winner = None if objective is None or not state.engine.settled else objective
-        return hand_out(change, n, winner, more)
+        return _handed_out(change, n, if_decided, more)
 
     return Operation(run, even_closed=unit is not None or key is not None)
 
 
+def _handed_out(change: Change, n: int, if_decided: str, more: Mapping[str, Any]) -> list[Assignment]:
+    objective, engine = objective_to_use(change.state, if_decided), change.state.engine
+    if if_decided == "stop" and engine.stopped():
+        return []
+    # What is asked for depends on complete pulls alone.
+    winner = None if objective is None or not engine.settled else objective
+    return hand_out(change, n, winner, more)
+
+
 def tell_all(
-    reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
+    reports: Iterable[tuple[Assignment | Unit | UnitOfArm | int | None, Metrics]] | Mapping[Any, Metrics],
     *,
     ask: int = 0,
+    if_decided: str = "go-on",
     key: str | None = None,
     by: str | None = None,
 ) -> Operation[list[Assignment]]:
@@ -89,6 +95,7 @@ def tell_all(
     def run(change: Change) -> list[Assignment]:
         state = change.state
         known = known_assignments(state, ask, None, key)
+        objective_to_use(state, if_decided)  # refuses what it cannot be, before anything is told
         fresh = only_new(state.problem, state.assignments, given, state.units)
         if fresh or known is None:
             state.check_open()
@@ -96,7 +103,7 @@ def tell_all(
             change.add("told", body_of(state.problem, fresh) | who, fresh)
         if known is not None or not ask or (given and state.ending(time.time()) is not None):
             return known or []  # answers are taken all the same
-        return hand_out(change, ask, None, names | who)
+        return _handed_out(change, ask, if_decided, names | who)
 
     return Operation(run, even_closed=key is not None)
 
@@ -116,6 +123,7 @@ def record_all(
         state = change.state
         known = known_assignments(state, len(given), None, key)
         if known is not None:
+            _check_same(state, known, given, key)
             return known
         state.check_open()
         checked = [checked_row(state.problem, *row, number) for number, row in enumerate(given, start=1)]
@@ -130,6 +138,15 @@ def record_all(
         return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
 
     return Operation(run, even_closed=key is not None)
+
+
+def _check_same(state: State, known: Sequence[Assignment], given: Sequence[tuple[Any, Any]], key: str | None) -> None:
+    """Refuse observations under a key that others were recorded under."""
+    for number, (one, (arm, metrics)) in enumerate(zip(known, given, strict=True), start=1):
+        name, rewards = checked_row(state.problem, arm, metrics, number)
+        there = state.assignments.rewards(one.id)
+        if name != one.arm or any(not math.isnan(new) and new != old for new, old in zip(rewards, there, strict=True)):
+            raise ConflictError(f"key: {key!r} was used to record other observations")
 
 
 def drop(assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> Operation[None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live.assignments import DROPPED, Assignment, Assignments
-from mobai.live.units import NumberTable, Unit
+from mobai.live.units import NumberTable, Unit, UnitOfArm
 from mobai.problem import Problem
 
 # A number, or None for a metric that will not come.
@@ -20,7 +20,10 @@ LOST = math.inf
 
 
 def number_of(
-    problem: Problem, assignments: Assignments, assignment: Assignment | Unit | int, units: NumberTable | None = None
+    problem: Problem,
+    assignments: Assignments,
+    assignment: Assignment | Unit | UnitOfArm | int,
+    units: NumberTable | None = None,
 ) -> int:
     """Return the id of an assignment, given as such, as its id or by its unit; refuse one from elsewhere."""
     if isinstance(assignment, Unit):
@@ -28,6 +31,9 @@ def number_of(
         if number is None:
             raise NotFoundError(f"unit: {str(assignment)!r} has no assignment")
         return number
+    if isinstance(assignment, UnitOfArm):
+        found = number_of(problem, assignments, Unit(assignment.unit), units)
+        return number_of(problem, assignments, Assignment(found, assignment.arm), units)
     if not isinstance(assignment, Assignment):
         return assignments.check(assignment)
     number = assignments.check(assignment.id)

@@ -33,6 +33,13 @@ class Unit(str):
         return f"Unit({str(self)!r})"
 
 
+class UnitOfArm(NamedTuple):
+    """The name of a unit and the arm it was shown, in place of an assignment: refused if it has another one."""
+
+    unit: str
+    arm: str
+
+
 class Asked(NamedTuple):
     """What was handed out at once: the first assignment, how many there are, and how many were asked for."""
 

@@ -41,7 +41,9 @@ def check_address(url: str, allow_private: bool) -> None:
             raise InputError("url: the port must be a number up to 65535") from None
         return
     if not allow_private and not _is_public(address):
-        raise InputError("url: a private address; `mobai serve --private-webhooks` allows them")
+        raise InputError(
+            "url: a private address; allow it here (--private) and where it is sent (mobai serve --private-webhooks)"
+        )
 
 
 def signature(secret: str, number: str, at: int, body: bytes) -> str:

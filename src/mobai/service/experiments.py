@@ -23,8 +23,8 @@ _MOST_LOADED = 256
 class OpenExperiments:
     """Experiments by name. Its methods may be called from any thread."""
 
-    def __init__(self, storage: str | Journal) -> None:
-        self.storage = storage
+    def __init__(self, storage: str | Journal, *, create: bool = True) -> None:
+        self.storage, self._create = storage, create
         self._journal: Journal | None = None
         self._loaded: OrderedDict[str, Experiment] = OrderedDict()
         self._loading: dict[str, threading.Lock] = {}
@@ -35,7 +35,7 @@ class OpenExperiments:
         """The journal, opened when it is first needed, and again after it was another one."""
         with self._lock:
             if self._journal is None:
-                self._journal = open_journal(self.storage, create=True)
+                self._journal = open_journal(self.storage, create=self._create)
             return self._journal
 
     def names(self) -> list[str]:

@@ -73,8 +73,6 @@ class Report(_Model):
     def _one_name(self) -> Report:
         if (self.assignment is None) == (self.unit is None):
             raise ValueError("an assignment or a unit is needed, and not both")
-        if self.unit is not None and self.arm is not None:
-            raise ValueError("arm goes with an assignment, not with a unit")
         return self
 
 
@@ -83,6 +81,7 @@ class Reports(_Model):
 
     reports: Annotated[list[Report], Field(max_length=MOST_REPORTS)]
     ask: Annotated[int, Field(strict=True, ge=0, le=MOST_ASKED)] = 0
+    if_decided: IfDecided = "go-on"
     by: By = None
 
 

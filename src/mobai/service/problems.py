@@ -19,6 +19,7 @@ _CODES = {NotFoundError: 404, ConflictError: 409, InputError: 422, StorageError:
 _TITLES = {413: "Content too large", 421: "Misdirected request", 422: "Not acceptable as it is"}
 _SECONDS = 1  # after which to come again
 _ASSIGNMENT, _ROW, _FIELD = (re.compile(text) for text in (r"assignment (\d+)\b", r"row (\d+): ", r"([a-z_]+)\b"))
+_UNKNOWN = re.compile(r"^assignment must be an id that was handed out, not (\d+)$")
 
 
 class RefusedError(Exception):
@@ -56,9 +57,10 @@ def code_of(error: Exception) -> int:
 
 async def answer_error(request: Request, error: Exception) -> Response:
     """Answer an error of the library."""
-    code, detail = code_of(error), str(error)
+    # Which experiments there are is not for everybody.
+    code, detail = code_of(error), str(error).partition("; there are ")[0]
     headers = {"Retry-After": str(_SECONDS)} if code == 503 else {}
-    pointers = [(place, detail)] if code in (409, 422) and (place := _place(detail, await _body(request))) else []
+    pointers = [(place, detail)] if code in (404, 409, 422) and (place := _place(detail, await _body(request))) else []
     return problem(code, detail, pointers=pointers, headers=headers)
 
 
@@ -110,7 +112,7 @@ def _escaped(part: str) -> str:
 
 
 def _words(error: Any) -> str:
-    message = str(error["msg"])
+    message = str(error["msg"]).removeprefix("Value error, ")
     return "the body must be JSON" if error["type"] == "json_invalid" else message[:1].lower() + message[1:]
 
 
@@ -124,7 +126,7 @@ async def _body(request: Request) -> dict[str, Any]:
 
 def _place(detail: str, body: dict[str, Any]) -> str | None:
     """Return where in the body it is that a message of the library complains about, None if it cannot be said."""
-    numbered = _ASSIGNMENT.match(detail)
+    numbered = _ASSIGNMENT.match(detail) or _UNKNOWN.search(detail)
     if numbered and isinstance(body.get("reports"), list):
         number = int(numbered.group(1))
         places = [

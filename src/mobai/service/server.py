@@ -12,7 +12,7 @@ from types import FrameType
 
 import uvicorn
 
-from mobai.engine.warm_up import warm_up, warm_up_folding
+from mobai.engine.warm_up import kernels_are_cold, warm_up, warm_up_folding
 from mobai.errors import InputError, StorageError
 from mobai.live.addresses import shown_storage
 from mobai.rules.sampling.top_two import TopTwo
@@ -64,6 +64,8 @@ def serve(
             "makes one"
         )
     listening = _bind(host, port)
+    if kernels_are_cold():
+        say("compiling kernels, once on this machine: that takes about half a minute (`mobai warm` does it ahead)")
     warm_up(TopTwo())
     warm_up_folding()
     # What is loaded by now stays: looking through it for garbage again and again would stop everything for 0.1 s.
@@ -92,7 +94,8 @@ def serve(
         link = f"{address}/login?code={service.tokens.new_code()}"
         say(f"log in once, within ten minutes: {link}")
     else:
-        say("there is no token: whoever can run programs on this machine can do everything (`mobai token create`)")
+        does = "read" if read_only else "do"
+        say(f"there is no token: whoever can run programs on this machine can {does} everything (`mobai token create`)")
     if ready is not None:
         ready(link)
     server.run(sockets=[listening])

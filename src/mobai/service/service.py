@@ -28,6 +28,7 @@ class Rendered(NamedTuple):
     seq: int
     stamp: str
     data: bytes
+    last: bool = False  # nothing will follow
 
 
 class Service:
@@ -46,7 +47,7 @@ class Service:
     ) -> None:
         self.read_only, self.open_without_token = read_only, open_without_token
         self.metrics = Metrics()
-        self.experiments = OpenExperiments(storage)
+        self.experiments = OpenExperiments(storage, create=not read_only)
         self.writer = Writer(self.experiments, self.metrics)
         self.tokens = Tokens(lambda: self.experiments.journal)
         self.streams = Streams(self.render, self.metrics)
@@ -89,7 +90,7 @@ class Service:
             known = self._rendered.get(name)
             if known is None or known.stamp != stamp:
                 facts = {**views.status_json(experiment.status()), "stamp": stamp}
-                known = Rendered(seq, stamp, json.dumps(facts, allow_nan=False, separators=(",", ":")).encode())
+                known = Rendered(seq, stamp, to_json(facts), facts["state"] == "closed")
                 self._rendered[name] = known
             return known
 

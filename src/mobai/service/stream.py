@@ -45,6 +45,11 @@ class Update(Protocol):
         """The status as JSON."""
         ...
 
+    @property
+    def last(self) -> bool:
+        """Whether nothing will follow."""
+        ...
+
 
 class _Topic:
     """An experiment that is watched: the last update, how many watch, and what wakes them and the task."""
@@ -138,6 +143,9 @@ class Streams:
                 if update is not None and update.stamp != seen:
                     seen, silent = update.stamp, 0.0
                     yield b"id: %d\nevent: status\ndata: %s\n\n" % (update.seq, update.data)
+                    if update.last:
+                        yield _event("bye", "the experiment is closed")
+                        return
                 elif silent >= _SECONDS_OF_SILENCE:
                     silent = 0.0
                     yield b": nothing new\n\n"

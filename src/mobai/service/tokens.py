@@ -62,25 +62,35 @@ def create_token(
     secret, now = PREFIX + secrets.token_urlsafe(32), time.time()
     until = None if expires is None else now + seconds_in(expires)
     body = {"hash": _hash(secret), "scope": scope, "only": only, "created_at": now, "expires_at": until}
-    if not journal.put_record(kind, name, body, was=None):
+    was = journal.records(kind).get(name)
+    if (was is not None and "hash" in was) or not journal.put_record(kind, name, body, was=was):
         raise ConflictError(f"name: there is a token {name!r} already")
     return secret
 
 
 def revoke_token(journal: Journal, name: str) -> None:
-    """Remove a token; whoever shows it is refused, within a second."""
-    for kind in (TOKEN, SESSION):
-        if name in journal.records(kind):
-            journal.put_record(kind, name, None)
-            return
-    raise NotFoundError(f"name: there is no token {name!r}")
+    """Make a token invalid; whoever shows it is refused, within seconds.
+
+    That there was one is kept: a service whose last token was revoked is closed, not open.
+    """
+    found = journal.records(TOKEN).get(name)
+    if found is not None and "hash" in found:
+        journal.put_record(TOKEN, name, {"revoked_at": time.time(), "created_at": found["created_at"]})
+    elif name in journal.records(SESSION):
+        journal.put_record(SESSION, name, None)
+    else:
+        raise NotFoundError(f"name: there is no token {name!r}")
 
 
 def list_tokens(journal: Journal) -> list[dict[str, Any]]:
     """Return what is known of every token; not the token, which nobody has kept."""
     rows = [(kind, name, body) for kind in (TOKEN, SESSION) for name, body in journal.records(kind).items()]
     return [
-        {"name": name, "kind": kind, **{key: value for key, value in body.items() if key != "hash"}}
+        {
+            "name": name,
+            "kind": kind if "hash" in body else "revoked",
+            **{key: body.get(key) for key in ("scope", "only", "created_at", "expires_at", "token")},
+        }
         for kind, name, body in rows
     ]
 
@@ -120,7 +130,7 @@ class Tokens:
 
     @property
     def any(self) -> bool:
-        """Whether there is any token; browsers' sessions aside."""
+        """Whether there is or was any token; browsers' sessions aside."""
         return bool(self._known.get(TOKEN))
 
     def check(self, secret: str, kind: str = TOKEN) -> Caller | None:
@@ -132,10 +142,13 @@ class Tokens:
         if found is None:
             return None
         name, body = found
-        expires = body.get("expires_at")
-        if expires is not None and time.time() >= expires:
-            return None
-        return Caller(name, body["scope"], body["only"])
+        return Caller(name, body["scope"], body["only"]) if self._is_valid(body) else None
+
+    def _is_valid(self, body: Mapping[str, Any]) -> bool:
+        """Whether a token has not expired; of a session, neither the token it was begun with."""
+        if "hash" not in body or (body.get("expires_at") is not None and time.time() >= body["expires_at"]):
+            return False
+        return body.get("token") is None or self._is_valid(self._known.get(TOKEN, {}).get(body["token"], {}))
 
     def new_code(self) -> str:
         """Return a code that logs a browser in once, within ten minutes."""
@@ -150,14 +163,17 @@ class Tokens:
             until = self._codes.pop(_hash(code), None)
         return until is not None and time.monotonic() < until
 
-    def new_session(self, scope: str, only: str = "*") -> str:
-        """Return the secret of a new session; blocks."""
+    def new_session(self, caller: Caller) -> str:
+        """Return the secret of a new session, which ends with the token it is begun with; blocks."""
         name = f"browser {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime())} {secrets.token_hex(3)}"
         journal = self._journal()
         for old, body in journal.records(SESSION).items():
             if body.get("expires_at") is not None and body["expires_at"] < time.time():
                 journal.put_record(SESSION, old, None)
-        secret = create_token(journal, name, scope, only=only, expires=f"{SECONDS_OF_A_SESSION // 3600}h", kind=SESSION)
+        hours = f"{SECONDS_OF_A_SESSION // 3600}h"
+        secret = create_token(journal, name, caller.scope, only=caller.only, expires=hours, kind=SESSION)
+        if caller.name is not None:
+            journal.put_record(SESSION, name, {**journal.records(SESSION)[name], "token": caller.name})
         self.refresh()
         return secret
 

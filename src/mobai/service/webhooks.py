@@ -222,7 +222,11 @@ class Webhooks:
             body: dict[str, Any] = {"text": one["text"]}
         else:
             about = {key: value for key, value in one.items() if key not in ("id", "kind", "at")}
-            body = {"type": f"experiment.{one['kind']}", "timestamp": views.time_text(one["at"]), "data": about}
+            body = {
+                "type": f"experiment.{one['kind']}",
+                "timestamp": views.time_text(one["at"] or time.time()),
+                "data": about,
+            }
         return deliver(hook["url"], hook["secret"], one["id"], body, self._allow_private)
 
 

@@ -324,7 +324,9 @@ def describe_objectives(problem: Problem) -> ObjectiveArrays:
     models = np.array([_MODEL_NUMBERS[objective.family.model] for objective in problem.metrics], np.int64)
     low, width = problem.ranges
     bins = [objective.family.histogram_bins for objective in problem.metrics]
-    return ObjectiveArrays(models, np.where(models == UNIT, low, np.nan), width, problem.eps, np.array(bins, np.int64))
+    # Copies: read-only arrays are of another type to numba, and a copy of everything would be compiled for anew.
+    eps = problem.eps.copy()
+    return ObjectiveArrays(models, np.where(models == UNIT, low, np.nan), width.copy(), eps, np.array(bins, np.int64))
 
 
 def _fill_in_details(arrays: ObservationArrays) -> None:

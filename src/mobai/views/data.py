@@ -162,6 +162,7 @@ def status_json(status: Status) -> dict[str, Any]:
         "refused": verdict.refused,
         "remarks": status_remarks(status),
         "pulls": verdict.pulls,
+        "stopped": verdict.stopped,
         "decided": sum(decision is not None for decision in verdict.decisions),
         "pending": status.pending,
         "incomplete": status.incomplete,

@@ -12,7 +12,10 @@ HAPPENINGS = ("decided", "stopped", "barred", "warning", "paused", "ended", "clo
 
 
 def happenings_json(status: Status) -> list[dict[str, Any]]:
-    """Return what has happened, as plain data; ``mark`` tells each from all others of the experiment, for ever."""
+    """Return what has happened, as plain data; ``mark`` tells each from all others of the experiment, for ever.
+
+    ``at`` is None where it is not known when it happened.
+    """
     verdict = status.verdict
     found = []
     for m, decision in enumerate(verdict.decisions):
@@ -28,7 +31,9 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
     if verdict.stopped:
         answers = dict(zip(verdict.problem.objective_names, verdict.answers, strict=True))
         words = ", ".join(f"{objective}: {arm}" for objective, arm in answers.items())
-        found.append(_one("stopped", str(verdict.stopped_at), f"every objective is decided ({words})", answers=answers))
+        last = max((decision.at or 0.0 for decision in verdict.decisions if decision), default=0.0) or None
+        text = f"every objective is decided ({words})"
+        found.append(_one("stopped", str(verdict.stopped_at), text, last, answers=answers))
     for arm, out in zip(verdict.problem.arms, status.barred, strict=True):
         if out:
             found.append(_one("barred", arm, f"{arm} breaks a limit, and is asked for no more", arm=arm))
@@ -42,11 +47,7 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
     if status.closed_at:
         found.append(_one("closed", "", "it is closed", status.closed_at))
     for one in found:
-        one |= {
-            "experiment": status.name,
-            "text": f"{status.name}: {one['text']}",
-            "at": one["at"] or status.created_at,
-        }
+        one |= {"experiment": status.name, "text": f"{status.name}: {one['text']}"}
     return found
 
 

@@ -17,7 +17,7 @@ from mobai.version import __version__
 
 API = "/api/v1"
 # How long a call waits for a service that is away or busy, in seconds, and for an answer.
-_PATIENCE = 20.0
+_PATIENCE, _PATIENCE_AT_FIRST = 20.0, 3.0
 _SECONDS_TO_ANSWER = 120.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 _ERRORS = {404: NotFoundError, 409: ConflictError}
@@ -67,6 +67,7 @@ class HttpClient:
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
         self._own = threading.local()
+        self._answered = False
 
     def __repr__(self) -> str:
         """Name the address; the token stays out."""
@@ -95,7 +96,9 @@ class HttpClient:
         target += f"?{urlencode(asked)}" if asked else ""
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         sent = {**self._headers, **(headers or {}), **({"Content-Type": "application/json"} if data else {})}
-        end, pause, again, reason = time.monotonic() + _PATIENCE, _FIRST_PAUSE, False, "it did not answer"
+        # Who has never answered is perhaps not there.
+        end = time.monotonic() + (_PATIENCE if self._answered else _PATIENCE_AT_FIRST)
+        pause, again, reason = _FIRST_PAUSE, False, "it did not answer"
         while True:
             try:
                 code, after, found = self._exchange(method, target, data, sent)
@@ -103,6 +106,7 @@ class HttpClient:
                 # Whether it was carried out is not known: that is why it must be a call that may be made twice.
                 reason, wait, again = str(error) or type(error).__name__, pause, True
             else:
+                self._answered = True
                 if again and only_once and code in (409, 422):
                     return Answer(code, found, again)
                 if code != 503:
@@ -152,7 +156,9 @@ class HttpClient:
         if code < 300 or code == 304:
             return Answer(code, found, again)
         reason = visible(_detail(found))
-        if code in (401, 403):
+        if code == 401:
+            raise InputError(f"token: {reason.partition(':')[0]}; give token=, or MOBAI_TOKEN in the environment")
+        if code == 403:
             raise InputError(f"token: {reason}")
         if code < 500:
             raise _ERRORS.get(code, InputError)(reason)

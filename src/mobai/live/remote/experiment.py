@@ -95,6 +95,7 @@ class RemoteExperiment(Experiment):
         reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
         *,
         ask: int = 0,
+        if_decided: str = "go-on",
         key: str | None = None,
         by: str | None = None,
     ) -> list[Assignment]:
@@ -104,7 +105,7 @@ class RemoteExperiment(Experiment):
         given = reports.items() if isinstance(reports, Mapping) else reports
         rows = [_report(one, metrics) for one, metrics in map(pair_of, given)]
         operations.tell_all([], ask=ask, key=key, by=by)  # refuses what it cannot be
-        body = {"reports": rows, "ask": ask, "by": by}
+        body = {"reports": rows, "ask": ask, "if_decided": if_decided, "by": by}
         return _assignments(self._call("POST", "reports", body=body, key=(key or _new_key()) if ask else None))
 
     def record_all(

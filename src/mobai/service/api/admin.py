@@ -50,7 +50,7 @@ async def metrics(request: Request) -> Response:
     return Response(service.metrics.text(service.writer.waiting), media_type="text/plain; version=0.0.4")
 
 
-@router.get("/storage/damage", openapi_extra=needs("admin"), summary="What the database finds wrong with itself")
+@router.get("/storage/damage", openapi_extra=needs("read"), summary="What the database finds wrong with itself")
 async def damage(request: Request) -> Response:
     """Return what the database's own check finds; nothing is a good answer."""
     service = service_of(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
@@ -55,7 +56,7 @@ async def create(request: Request, body: NewExperiment) -> Response:
     if not caller.may("admin", body.name):
         raise RefusedError(403, f"the token is for experiments named {caller.only} only")
     code = await to_thread.run_sync(_create, service, body)
-    return answer({"name": body.name}, code)
+    return answer({"name": body.name}, code, Location=f"/api/v1/experiments/{quote(body.name, safe='')}")
 
 
 def _create(service: Service, body: NewExperiment) -> int:

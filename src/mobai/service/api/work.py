@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from mobai.live import operations
 from mobai.live.assignments import Assignment
 from mobai.live.operations import Operation
-from mobai.live.units import Unit
+from mobai.live.units import Unit, UnitOfArm
 from mobai.service.access import WorkRoute
 from mobai.service.api.common import PROBLEMS, ScopedRoute, key_of, needs, service_of, signed, work
 from mobai.service.models import Ask, Assignments, Observations, Report, Reports, UnitAsk
@@ -64,14 +64,14 @@ async def report(request: Request, name: str, body: Reports) -> Response:
     """
     given = [(_named(one), one.metrics) for one in body.reports]
     key = key_of(request) if body.ask else None
-    return await _carry_out(
-        request, name, operations.tell_all(given, ask=body.ask, key=key, by=signed(request, body.by))
-    )
+    who = signed(request, body.by)
+    told = operations.tell_all(given, ask=body.ask, if_decided=body.if_decided, key=key, by=who)
+    return await _carry_out(request, name, told)
 
 
-def _named(report: Report) -> Assignment | Unit | int | None:
+def _named(report: Report) -> Assignment | Unit | UnitOfArm | int | None:
     if report.unit is not None:
-        return Unit(report.unit)
+        return Unit(report.unit) if report.arm is None else UnitOfArm(report.unit, report.arm)
     if report.arm is not None and report.assignment is not None:
         return Assignment(report.assignment, report.arm)
     return report.assignment

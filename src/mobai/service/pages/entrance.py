@@ -47,7 +47,7 @@ async def login_with_token(request: Request) -> Response:
 
 
 async def _logged_in(request: Request, caller: Caller) -> Response:
-    secret = await to_thread.run_sync(service_of(request).tokens.new_session, caller.scope, caller.only)
+    secret = await to_thread.run_sync(service_of(request).tokens.new_session, caller)
     answer = RedirectResponse("/", 303)
     secure = request.url.scheme == "https"
     answer.set_cookie(
