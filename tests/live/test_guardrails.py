@@ -17,7 +17,7 @@ from mobai import ConflictError, Experiment, InputError, NotFoundError, Unit
 from mobai.live import ledger
 from mobai.live.journal import Event, Journal, MemoryJournal
 from mobai.live.state import State
-from mobai.live.units import Asked, NumberTable
+from mobai.live.units import RECORDED, Asked, NumberTable
 
 JOURNALS = Path(__file__).with_name("journals")
 CLICK, ERRORS = {"control": 0.2, "B": 0.6, "C": 0.45}, {"control": 0.02, "B": 0.5, "C": 0.03}
@@ -267,7 +267,9 @@ def test_a_million_units_fit() -> None:
         assert table.get(f"visitor {n}") == again.get(f"visitor {n}") == n + 1
     assert again.get("visitor 200000") is None
     assert len(again) == 200_000
-    assert Asked.unpack(Asked(2**35, 10_000, 10_000).packed) == (2**35, 10_000, 10_000)
+    largest = Asked(2**32, 10_000, 10_000, RECORDED)
+    assert Asked.unpack(largest.packed) == largest
+    assert largest.packed < 2**63
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])

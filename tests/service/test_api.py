@@ -83,12 +83,13 @@ def test_a_bad_report_fails_its_own_request_alone_and_whole(client: Client) -> N
     assert client("GET", f"{API}/spring").json["pulls"] == 0
     contradiction = [{"assignment": 1, "metrics": {"click": 1}}, {"assignment": 1, "metrics": {"click": 0}}]
     assert client("POST", f"{API}/spring/reports", {"reports": contradiction}).code == 409
-    assert (
-        client("POST", f"{API}/spring/reports", {"reports": [{"assignment": 9, "metrics": {"click": 1}}]}).code == 422
-    )
+    missing = [rows[0], {"assignment": 9, "metrics": {"click": 1}}]
+    unknown = client("POST", f"{API}/spring/reports", {"reports": missing})
+    assert (unknown.code, unknown.json["errors"][0]["pointer"]) == (404, "#/reports/1")
     assert client("POST", f"{API}/spring/reports", {"reports": [{"unit": "x", "metrics": {"click": 1}}]}).code == 404
     mismatch = [{"assignment": 1, "arm": "B", "metrics": {"click": 1}}]
     assert client("POST", f"{API}/spring/reports", {"reports": mismatch}).code == 422
+    assert client("GET", f"{API}/spring").json["pulls"] == 0
 
 
 def test_units_are_sticky(client: Client) -> None:
@@ -114,6 +115,13 @@ def test_keys_make_calls_safe_to_repeat(client: Client) -> None:
     body = {"observations": [{"arm": "A", "metrics": {"click": 1}}]}
     for _ in range(2):
         assert client("POST", f"{API}/spring/observations", body, Idempotency_Key="two").code == 200
+    other = {"observations": [{"arm": "B", "metrics": {"click": 0}}]}
+    for key in ("one", "two"):
+        assert client("POST", f"{API}/spring/observations", other, Idempotency_Key=key).code == 409
+    report = {"reports": [{"assignment": 1, "metrics": {"click": 1}}], "ask": 2}
+    for key in ("one", "two"):
+        assert client("POST", f"{API}/spring/reports", report, Idempotency_Key=key).code == 409
+    assert client("POST", f"{API}/spring/assignments", {"n": 1}, Idempotency_Key="two").code == 409
     assert client("GET", f"{API}/spring").json["pulls"] == 1
     found: list[Any] = []
     threads = [threading.Thread(target=lambda: found.append(ask(client, 1, Idempotency_Key="many"))) for _ in range(12)]
@@ -130,7 +138,7 @@ def test_administration(client: Client) -> None:
     client.create()
     path = f"{API}/spring"
     assert client("POST", f"{path}/arms", {"arm": "C"}).code == 204
-    assert client("POST", f"{path}/arms", {"arm": "C"}).code == 422
+    assert client("POST", f"{path}/arms", {"arm": "C"}).code == 409
     assert client("DELETE", f"{path}/arms/B?by=me").code == 204
     assert (
         client("DELETE", f"{path}/arms/A").json["detail"] == "arm: two arms are left, and none of them can be retired"
@@ -141,10 +149,13 @@ def test_administration(client: Client) -> None:
     assert client("POST", f"{path}/resume").code == 204
     number = ask(client)[0]["assignment"]
     assert client("DELETE", f"{path}/assignments/{number}").code == 204
+    told = {"reports": [{"assignment": ask(client)[0]["assignment"], "metrics": {"click": 1}}]}
+    assert client("POST", f"{path}/reports", told).code == 200
     assert client("POST", f"{path}/close").code == 204
+    assert client("POST", f"{path}/reports", told).code == 200  # told before: changes nothing
     assert client("POST", f"{path}/assignments").json["detail"] == "name: the experiment is closed"
     events = client("GET", f"{path}/events?after=1").json["events"]
-    kinds = ["arm_added", "arm_retired", "paused", "resumed", "asked", "dropped", "closed"]
+    kinds = ["arm_added", "arm_retired", "paused", "resumed", "asked", "dropped", "asked", "told", "closed"]
     assert [event["kind"] for event in events] == kinds
     assert events[1]["body"]["by"] == events[2]["body"]["by"] == "me"
     assert client("DELETE", path).code == 204
@@ -178,6 +189,7 @@ def test_looking(client: Client, tmp_path: Path) -> None:
     page = client("GET", f"{path}/events?after=2&limit=3").json["events"]
     assert [one["seq"] for one in page] == [3, 4, 5]
     assert client("GET", f"{path}/events?limit=0").code == 422
+    assert client("GET", f"{path}/events?after=999999999999").json == {"events": []}
 
 
 def test_exports_are_complete(client: Client, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -161,6 +162,47 @@ def test_the_file_is_replaced_under_the_service(tmp_path: Path) -> None:
         assert codes[-1] == 200
         assert set(codes) <= {200, 503}
         assert client("GET", f"{API}/spring").json["pending"] <= 6
+
+
+def test_a_file_that_is_gone_is_not_replaced_by_an_empty_one(tmp_path: Path) -> None:
+    path, away = tmp_path / "x.db", tmp_path / "away.db"
+    with running(f"sqlite:///{path}") as (client, _):
+        client.create()
+        client("POST", f"{API}/spring/assignments", {"n": 3})
+        path.rename(away)
+        for method, place in (("GET", f"{API}/spring"), ("GET", API), ("POST", f"{API}/spring/assignments")):
+            assert client(method, place).code == 503
+        assert client("GET", "/readyz").code == 503
+        assert not path.exists()
+        away.rename(path)
+        codes = [client("GET", f"{API}/spring").code for _ in range(2)]
+        assert codes[-1] == 200
+        assert client("GET", "/readyz").code == 200
+        assert client("GET", f"{API}/spring").json["pending"] == 3
+    assert Experiment.load(f"sqlite:///{path}", "spring").verify().intact
+
+
+def test_who_holds_the_lock_does_not_stop_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "_SECONDS_TO_BE_READY", 0.5)
+    path = tmp_path / "x.db"
+    with running(f"sqlite:///{path}") as (client, _):
+        client.create()
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        late: list[int] = []
+        thread = threading.Thread(target=lambda: late.append(client("POST", f"{API}/spring/assignments").code))
+        thread.start()
+        time.sleep(0.2)
+        start = time.monotonic()
+        assert client("GET", f"{API}/spring").code == client("GET", API).code == 200
+        assert client("GET", "/readyz").code == 503
+        assert time.monotonic() - start < 5
+        assert late == []
+        other.execute("ROLLBACK")
+        thread.join()
+        assert late == [200]
+        assert client("GET", "/readyz").code == 200
+        other.close()
 
 
 def test_a_backup_can_be_served(tmp_path: Path) -> None:

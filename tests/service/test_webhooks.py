@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -162,6 +163,36 @@ def test_only_what_happens_from_now_on_and_to_some(tmp_path: Path, receiver: Rec
     ]
 
 
+def test_slack_is_given_no_markup(tmp_path: Path, receiver: Receiver) -> None:
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    Webhooks(OpenExperiments(address), allow_private=True).add("w", receiver.url, format="slack")
+    new(address, "<!channel> & <http://x|y>").pause()
+    with running(address, private_webhooks=True):
+        receiver.wait_for(1)
+    assert json.loads(receiver.taken[0][1]) == {"text": "&lt;!channel&gt; &amp; &lt;http://x|y&gt;: it is paused"}
+
+
+def test_a_slow_address_keeps_nobody_waiting(tmp_path: Path, receiver: Receiver) -> None:
+    """And what was noticed is sent, also if it is no longer so."""
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test, silent = new(address), socket.create_server(("127.0.0.1", 0))
+    hooks = Webhooks(OpenExperiments(address), allow_private=True)
+    hooks.add("a slow one", f"http://127.0.0.1:{silent.getsockname()[1]}/")
+    hooks.add("b quick one", receiver.url)
+    receiver.codes = [500]
+    start = time.monotonic()
+    with running(address, private_webhooks=True):
+        test.pause()
+        receiver.wait_for(1)
+        test.resume()
+        receiver.wait_for(2)
+        test.close()
+        receiver.wait_for(3)
+    assert time.monotonic() - start < 9
+    assert [json.loads(body)["type"] for _, body in receiver.taken] == ["experiment.paused"] * 2 + ["experiment.closed"]
+    silent.close()
+
+
 def test_what_looks_wrong_and_who_is_barred(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'x.db'}"
     guardrails = ["errors:bernoulli:at-most=0.2:eps=0.1"]
@@ -212,6 +243,8 @@ def test_webhooks_are_managed(tmp_path: Path, receiver: Receiver) -> None:
         "http://[::ffff:127.0.0.1]/",
         "http://0.0.0.0/",
         "http://[fe80::1%25eth0]/",
+        "http://[64:ff9b::7f00:1]/",
+        "http://exam ple.org/",
     ],
 )
 def test_private_addresses(url: str) -> None:

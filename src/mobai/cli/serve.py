@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -40,28 +42,35 @@ def command(
     need("uvicorn")
     from mobai.service.server import serve
 
-    _log_to_stderr(access_log)
-    serve(
-        storage,
-        host=host,
-        port=port,
-        allowed_hosts=hosts,
-        read_only=read_only,
-        private_webhooks=private_webhooks,
-        say=lambda line: screen.err.print(f"mobai: {line}", soft_wrap=True),
-        ready=_open_browser if browser else None,
-    )
+    with _logging_to_stderr(access_log):
+        serve(
+            storage,
+            host=host,
+            port=port,
+            allowed_hosts=hosts,
+            read_only=read_only,
+            private_webhooks=private_webhooks,
+            say=lambda line: screen.err.print(f"mobai: {line}", soft_wrap=True),
+            ready=_open_browser if browser else None,
+        )
 
 
-def _log_to_stderr(access_log: bool) -> None:
+@contextmanager
+def _logging_to_stderr(access_log: bool) -> Iterator[None]:
     """Show warnings, with ``access_log`` every request; never a query, which may hold a secret."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    for name, level in (("mobai", logging.WARNING), ("uvicorn", logging.WARNING)):
-        logging.getLogger(name).addHandler(handler)
-        logging.getLogger(name).setLevel(level)
-    if access_log:
-        logging.getLogger("mobai.service.access").setLevel(logging.INFO)
+    loggers = [logging.getLogger(name) for name in ("mobai", "uvicorn")]
+    for logger in loggers:
+        logger.addHandler(handler)
+    access = logging.getLogger("mobai.service.access")
+    access.setLevel(logging.INFO if access_log else logging.WARNING)
+    try:
+        yield
+    finally:
+        access.setLevel(logging.NOTSET)
+        for logger in loggers:
+            logger.removeHandler(handler)
 
 
 def _open_browser(address: str) -> None:

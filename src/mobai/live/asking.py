@@ -12,7 +12,7 @@ from mobai.live.assignments import Assignment
 from mobai.live.ledger import Change
 from mobai.live.reports import Metrics, has_reward, measured
 from mobai.live.state import State
-from mobai.live.units import Asked
+from mobai.live.units import ASKED, RECORDED, Asked
 from mobai.problem import Problem
 from mobai.problem.objective import is_name
 
@@ -75,14 +75,20 @@ def _can_be_written(text: str) -> bool:
     return True
 
 
-def known_assignments(state: State, n: int, unit: str | None, key: str | None) -> list[Assignment] | None:
+def known_assignments(
+    state: State, n: int, unit: str | None, key: str | None, by: int = ASKED
+) -> list[Assignment] | None:
     """Return what a unit has, or what was handed out under a key; None if there is nothing yet."""
     found = state.units.get(unit) if unit is not None else state.keys.get(key) if key is not None else None
     if found is None:
         return None
-    first, count, wanted = Asked(found, 1, 1) if unit is not None else Asked.unpack(found)
+    first, count, wanted, before = Asked(found, 1, 1) if unit is not None else Asked.unpack(found)
+    if before != by:
+        raise ConflictError(f"key: {key!r} was used for another kind of call")
     if wanted != n:
-        raise ConflictError(f"key: {key!r} was used to ask for {wanted:,}, not {n:,}")
+        raise ConflictError(
+            f"key: {key!r} was used to {'record' if by == RECORDED else 'ask for'} {wanted:,}, not {n:,}"
+        )
     arms = (state.problem.arms[state.assignments.arm(first + k)] for k in range(count))
     return [Assignment(first + k, arm) for k, arm in enumerate(arms)]
 

@@ -20,7 +20,7 @@ from mobai.engine.explain import Explanation
 from mobai.engine.warm_up import check_rule, warm_up
 from mobai.errors import InputError, StorageError, refuse_unknown
 from mobai.live import operations
-from mobai.live.asking import LONGEST_NAME
+from mobai.live.asking import LONGEST_NAME, made_by
 from mobai.live.assignments import Assignment
 from mobai.live.health import Concern
 from mobai.live.journal import Event, Handle, Journal, sealed
@@ -73,6 +73,7 @@ class Experiment:
         guardrails: Sequence[Guardrail | str] = (),
         baseline: str | None = None,
         token: str | None = None,
+        by: str | None = None,
         **options: Unpack[ExperimentOptions],
     ) -> Experiment:
         """Begin an experiment.
@@ -88,6 +89,8 @@ class Experiment:
             As for :class:`mobai.Problem`.
         token
             For a service; ``MOBAI_TOKEN`` in the environment unless given.
+        by
+            Who creates it, for the journal.
         delta
             The error probability, for all objectives and times together; 0.05 unless given.
         rule
@@ -122,11 +125,11 @@ class Experiment:
         if client is not None:
             from mobai.live.remote.experiment import RemoteExperiment
 
-            given = {**options, "rule": settings.rule_address, "until": settings.until}
+            given = {**options, "rule": settings.rule_address, "until": settings.until, **made_by(by)}
             return RemoteExperiment.create_at(client, {"name": name, **problem_json(problem), **given})
         warm_up(settings.rule)
         check_rule(settings.rule, settings.problem)
-        first = sealed(Event(1, "created", time.time(), {"name": name, **to_body(settings)}), "")
+        first = sealed(Event(1, "created", time.time(), {"name": name, **to_body(settings), **made_by(by)}), "")
         state = State(first)
         journal = open_journal(storage, create=True)
         return cls(journal, journal.create(name, first), state)
@@ -154,6 +157,11 @@ class Experiment:
     def number(self) -> int:
         """A number that no other experiment in its storage has or had."""
         return self._ledger.handle.number
+
+    @property
+    def history_id(self) -> str:
+        """What tells this history from that of another experiment, and from one that was restored from a backup."""
+        return f"{self._ledger.journal.identity}-{self.number}"
 
     @property
     def has_units(self) -> bool:
@@ -340,6 +348,9 @@ class Experiment:
 
     def events(self, after: int = 0, most: int = 1000) -> Sequence[Event]:
         """Return the events after one, at most so many of them."""
+        with self._ledger.look() as state:
+            if after >= state.seq:
+                return []
         return self._ledger.journal.read(self._ledger.handle, after, most)
 
     def verify(self) -> Verification:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, Protocol
@@ -80,6 +81,11 @@ class Journal(Protocol):
 
     A handle is refused once its experiment is gone (InputError), also if another one has its name (StorageError).
     """
+
+    @property
+    def identity(self) -> str:
+        """What tells this storage from a copy of it that was restored."""
+        ...
 
     def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
         """Begin an experiment with its first event, or several; InputError if there is one of that name."""
@@ -181,6 +187,7 @@ class MemoryJournal:
         self._created = 0
         self._snapshots: dict[str, Snapshot] = {}
         self._records: dict[tuple[str, str], str] = {}
+        self.identity = uuid.uuid4().hex
         self._lock = threading.RLock()
 
     def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
@@ -271,6 +278,7 @@ class MemoryJournal:
                 for name, found in copies:
                     first, *more = found
                     self.create(name, first, more)
+                self.identity = uuid.uuid4().hex
             except BaseException:
                 self._events, self._numbers, self._snapshots = before
                 raise

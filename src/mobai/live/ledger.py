@@ -12,7 +12,7 @@ from typing import Any
 from mobai.errors import AnotherHistoryError, StorageError
 from mobai.live import snapshots
 from mobai.live.interrupts import FORKS, ctrl_c_waits
-from mobai.live.journal import Event, Handle, Journal, Log
+from mobai.live.journal import Event, Handle, Journal, Log, Snapshot
 from mobai.live.reports import Report
 from mobai.live.state import State
 
@@ -59,7 +59,7 @@ class Ledger:
         self._state = state
         self._saved = 0
         self._lost: AnotherHistoryError | None = None  # why nothing can be done with it any more
-        self._turn = threading.RLock()
+        self._turn, self._writers = threading.RLock(), threading.RLock()
 
     @contextmanager
     def in_turn(self, *, alone: bool = True) -> Iterator[None]:
@@ -67,14 +67,24 @@ class Ledger:
 
         Not ``alone``, it may be the journal of another experiment.
         """
-        with FORKS, self._turn:
-            if self._lost is not None:
-                raise AnotherHistoryError(str(self._lost))
-            try:
-                yield
-            except AnotherHistoryError as error:
-                self._lost = error if alone else None
-                raise
+        with FORKS, self._turn, self._noting_loss(alone):
+            yield
+
+    @contextmanager
+    def writing(self, *, alone: bool = True) -> Iterator[None]:
+        """Let one thread at a time wait for the journal's lock; those that read need not wait with it."""
+        with FORKS, self._writers, self._noting_loss(alone):
+            yield
+
+    @contextmanager
+    def _noting_loss(self, alone: bool) -> Iterator[None]:
+        if self._lost is not None:
+            raise AnotherHistoryError(str(self._lost))
+        try:
+            yield
+        except AnotherHistoryError as error:
+            self._lost = error if alone else None
+            raise
 
     @contextmanager
     def look(self) -> Iterator[State]:
@@ -169,14 +179,20 @@ class Ledger:
             return False
         return True
 
-    def keep_snapshot(self, state: State) -> None:
-        """Save a snapshot once the journal has grown by its share: loading reads little, and saving costs little."""
+    def due_snapshot(self, state: State) -> Snapshot | None:
+        """Return a snapshot once the journal has grown by its share: loading reads little, and saving costs little."""
         due = max(_LEAST_EVENTS_BETWEEN_SNAPSHOTS, int(_SHARE_BETWEEN_SNAPSHOTS * state.seq))
-        if state.seq - self._saved >= due:
+        if state.seq - self._saved < due:
+            return None
+        self._saved = state.seq
+        with ctrl_c_waits():
+            return snapshots.take(state)
+
+    def save(self, snapshot: Snapshot | None) -> None:
+        """Save a snapshot, if there is one: what was asked or told is safe already, loading only takes longer."""
+        if snapshot is not None:
             try:
                 with ctrl_c_waits():
-                    self.journal.save_snapshot(self.handle, snapshots.take(state))
+                    self.journal.save_snapshot(self.handle, snapshot)
             except StorageError as error:
-                # What was asked or told is safe already; without a snapshot, loading only takes longer.
-                _log.warning("%s: no snapshot was saved after event %d: %s", self.handle.name, state.seq, error)
-            self._saved = state.seq
+                _log.warning("%s: no snapshot was saved after event %d: %s", self.handle.name, snapshot.seq, error)

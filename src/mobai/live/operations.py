@@ -22,7 +22,7 @@ from mobai.live.ledger import Change
 from mobai.live.reports import Metrics, body_of, named, number_of, only_new, pair_of
 from mobai.live.settings import with_arm
 from mobai.live.state import State
-from mobai.live.units import Unit, UnitOfArm
+from mobai.live.units import RECORDED, TOLD, Unit, UnitOfArm
 
 _log = logging.getLogger(__name__)
 
@@ -90,14 +90,14 @@ def tell_all(
         raise InputError(f"ask must be a whole number from 0 to {MOST_ASKED:,}, not {ask!r}")
     if key is not None and not ask:
         raise InputError("key: only a call that asks needs one; the same report twice changes nothing anyway")
-    names, who = names_of_ask(None, key, ask), made_by(by)
+    names, who = names_of_ask(None, key, ask) | ({} if key is None else {"told": True}), made_by(by)
 
     def run(change: Change) -> list[Assignment]:
         state = change.state
-        known = known_assignments(state, ask, None, key)
+        known = known_assignments(state, ask, None, key, TOLD)
         objective_to_use(state, if_decided)  # refuses what it cannot be, before anything is told
         fresh = only_new(state.problem, state.assignments, given, state.units)
-        if fresh or known is None:
+        if fresh or (ask and known is None):
             state.check_open()
         if fresh:
             change.add("told", body_of(state.problem, fresh) | who, fresh)
@@ -105,7 +105,7 @@ def tell_all(
             return known or []  # answers are taken all the same
         return _handed_out(change, ask, if_decided, names | who)
 
-    return Operation(run, even_closed=key is not None)
+    return Operation(run, even_closed=True)  # what was told before may be told again
 
 
 def record_all(
@@ -121,7 +121,7 @@ def record_all(
 
     def run(change: Change) -> list[Assignment]:
         state = change.state
-        known = known_assignments(state, len(given), None, key)
+        known = known_assignments(state, len(given), None, key, RECORDED)
         if known is not None:
             _check_same(state, known, given, key)
             return known

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from mobai.errors import InputError
+from mobai.errors import ConflictError, InputError
 from mobai.problem import Objective, Problem
 from mobai.problem.family import FAMILIES, is_number
 from mobai.problem.objective import is_name, read_option
@@ -79,7 +79,7 @@ class Settings:
 def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
     """Return a problem with one more arm; its noise is that of the others unless they differ."""
     if name in problem.arms:
-        raise InputError(f"arm: there is an arm {name!r} already")
+        raise ConflictError(f"arm: there is an arm {name!r} already")
     if not is_name(name):
         raise InputError("arm: the name must be a non-empty string of printable characters, no space at its ends")
     known = problem.sd

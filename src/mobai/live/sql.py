@@ -53,6 +53,11 @@ class SqlJournal:
         self._in_file: dict[int, int] = {}
 
     @property
+    def identity(self) -> str:
+        """What tells this storage from a copy of it that was restored."""
+        return self._identity
+
+    @property
     def path(self) -> Path | None:
         """The file of SQLite, None for another database."""
         return self._database.path

@@ -22,7 +22,7 @@ from mobai.live.journal import Event
 from mobai.live.reports import Report, has_reward, measured, only_new, without_lost
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.live.trace import Series, Trace
-from mobai.live.units import Asked, NumberTable
+from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
 from mobai.problem import Problem
 from mobai.rules.stopping import GLR
 from mobai.seeds import NumberedStreams
@@ -183,7 +183,8 @@ class State:
         for n, unit in enumerate(units):
             self._name(self.units, unit, first + n)
         if "key" in event.body:
-            self._name(self.keys, event.body["key"], Asked(first, len(arms), event.body["n"]).packed)
+            by = TOLD if event.body.get("told", False) else ASKED
+            self._name(self.keys, event.body["key"], Asked(first, len(arms), event.body["n"], by).packed)
         return event if arms == event.body["arms"] else event._replace(body={**event.body, "arms": arms})
 
     def _name(self, table: NumberTable, name: Any, number: int) -> None:
@@ -266,7 +267,7 @@ class State:
         """
         told = self._recorded_before
         if "key" in event.body:
-            asked = Asked(self.assignments.count + 1, event.body["n"], event.body["n"])
+            asked = Asked(self.assignments.count + 1, event.body["n"], event.body["n"], RECORDED)
             self._name(self.keys, event.body["key"], asked.packed)
         for arm, metrics in event.body["rows"]:
             index, rewards = self.problem.arm_index(arm), measured(self.problem, metrics)

@@ -41,7 +41,7 @@ def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Jour
 def client_of(storage: str | Path | Journal, token: str | None = None) -> HttpClient | None:
     """Return a client of the service at an address, None if it is another kind of storage."""
     address = storage if isinstance(storage, str) else getattr(getattr(storage, "client", None), "address", "")
-    if address.startswith(("http://", "https://")):
+    if address.lower().startswith(("http://", "https://")):
         from mobai.live.remote.client import HttpClient
 
         return HttpClient(address, token)

@@ -91,10 +91,13 @@ def _changing(ledgers: Sequence[Ledger]) -> Iterator[list[Change]]:
         with ExitStack() as stack:
             # Always in the same order: two groups that wait for each other would wait for ever.
             for ledger in sorted(ledgers, key=lambda one: one.handle.number):
-                stack.enter_context(ledger.in_turn(alone=len(ledgers) == 1))
-            states = [ledger.known() for ledger in ledgers]
+                stack.enter_context(ledger.writing(alone=len(ledgers) == 1))
             try:
+                # While the journal is waited for, others may read.
                 with ledgers[0].journal.lock_several([ledger.handle for ledger in ledgers]) as logs:
+                    for ledger in sorted(ledgers, key=lambda one: one.handle.number):
+                        stack.enter_context(ledger.in_turn(alone=len(ledgers) == 1))
+                    states = [ledger.known() for ledger in ledgers]
                     for state, log in zip(states, logs, strict=True):
                         state.apply_all(log.after(state.seq, state.head))
                     yield [Change(state, log) for state, log in zip(states, logs, strict=True)]
@@ -103,8 +106,9 @@ def _changing(ledgers: Sequence[Ledger]) -> Iterator[list[Change]]:
                 for ledger in ledgers:
                     ledger.forget()
                 raise
-            for ledger, state in zip(ledgers, states, strict=True):
-                ledger.keep_snapshot(state)
+            fresh = [ledger.due_snapshot(state) for ledger, state in zip(ledgers, states, strict=True)]
+        for ledger, snapshot in zip(ledgers, fresh, strict=True):
+            ledger.save(snapshot)
     except Exception as error:
         if committing:
             raise

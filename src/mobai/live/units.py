@@ -40,17 +40,22 @@ class UnitOfArm(NamedTuple):
     arm: str
 
 
+# What a key was used for.
+ASKED, TOLD, RECORDED = 0, 1, 2
+
+
 class Asked(NamedTuple):
-    """What was handed out at once: the first assignment, how many there are, and how many were asked for."""
+    """What was handed out at once: the first assignment, how many there are and were asked for, and by what call."""
 
     first: int
     came: int
     wanted: int
+    by: int = ASKED
 
     @property
     def packed(self) -> int:
         """All of it in one number."""
-        return (self.first << 28) | (self.came << 14) | self.wanted
+        return (self.first << 30) | (self.by << 28) | (self.came << 14) | self.wanted
 
     @classmethod
     def unpack(cls, number: int) -> Asked:
@@ -59,9 +64,9 @@ class Asked(NamedTuple):
         Examples
         --------
         >>> Asked.unpack(Asked(7, 2, 3).packed)
-        Asked(first=7, came=2, wanted=3)
+        Asked(first=7, came=2, wanted=3, by=0)
         """
-        return cls(number >> 28, (number >> 14) & 0x3FFF, number & 0x3FFF)
+        return cls(number >> 30, (number >> 14) & 0x3FFF, number & 0x3FFF, (number >> 28) & 0x3)
 
 
 def digest(name: str) -> bytes:

@@ -17,6 +17,7 @@ from mobai.service.problems import RefusedError
 from mobai.service.tokens import ANYBODY, SESSION, Caller, Tokens
 
 COOKIE = "mobai_session"
+HISTORY = "mobai-history"
 OPEN = "open"  # the scope of what anybody may see
 _SAFE = ("GET", "HEAD")
 
@@ -44,6 +45,7 @@ class ScopedRoute(APIRoute):
                 caller = await identify(request)
                 request.scope["caller"] = caller
                 _allow(request, caller, scope)
+            await _check_history(request)
             return await handler(request)
 
         return checked
@@ -78,6 +80,15 @@ class WorkRoute(ScopedRoute):
             return answer
 
         return handler
+
+
+async def _check_history(request: Request) -> None:
+    """Refuse a caller who knows another history of the experiment than there is now."""
+    known, name = request.headers.get(HISTORY), request.path_params.get("name")
+    if known is not None and name is not None:
+        found = await request.app.state.service.history_of(name)
+        if known != found:
+            raise RefusedError(412, "the experiment was deleted and created anew, or restored; load it again")
 
 
 def _decode_path(request: Request) -> None:

@@ -19,6 +19,8 @@ from mobai.errors import InputError
 from mobai.version import __version__
 
 _SECONDS = 10.0
+# Addresses of version 6 that stand for one of version 4, which may be private.
+_TRANSLATED = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "::/96")]
 
 
 class Attempt(NamedTuple):
@@ -31,7 +33,13 @@ class Attempt(NamedTuple):
 def check_address(url: str, allow_private: bool) -> None:
     """Refuse an address that nothing can be sent to. Where its name leads is looked at when something is sent."""
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or not url.isprintable():
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.username
+        or not url.isprintable()
+        or " " in url
+    ):
         raise InputError("url must be http://HOST/... or https://HOST/..., without a user in it")
     try:
         parts.port  # noqa: B018 - raises
@@ -95,4 +103,6 @@ def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     mapped = getattr(address, "ipv4_mapped", None)
     if mapped is not None:
         return _is_public(mapped)
+    if any(address in network for network in _TRANSLATED):
+        return False
     return address.is_global and not address.is_multicast

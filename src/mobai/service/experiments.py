@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-from mobai.errors import AnotherHistoryError, NotFoundError
+from mobai.errors import AnotherHistoryError, InputError, NotFoundError, StorageError
 from mobai.live.experiment import Experiment
 from mobai.live.journal import Journal
 from mobai.live.storage import open_journal
@@ -32,10 +32,17 @@ class OpenExperiments:
 
     @property
     def journal(self) -> Journal:
-        """The journal, opened when it is first needed, and again after it was another one."""
+        """The journal, opened when it is first needed, and again after it was another one.
+
+        It is made the first time only: one that is gone later must not be replaced by an empty one.
+        """
         with self._lock:
             if self._journal is None:
-                self._journal = open_journal(self.storage, create=self._create)
+                try:
+                    self._journal = open_journal(self.storage, create=self._create)
+                except InputError as error:
+                    raise StorageError(f"the storage is gone: {error}") from None
+                self._create = False
             return self._journal
 
     def names(self) -> list[str]:
@@ -81,7 +88,7 @@ class OpenExperiments:
             if isinstance(error, NotFoundError):
                 self._loaded.pop(name, None)
             elif isinstance(error, AnotherHistoryError):
-                _log.warning("%s: %s", name, error)
+                _log.warning("%s: %s; loading anew", name, str(error).partition("; ")[0])
                 self._loaded.clear()
                 self._journal = None
 

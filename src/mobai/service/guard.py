@@ -87,7 +87,7 @@ class Guard:
         host = headers.get(b"host", b"").decode("latin-1")
         if _host_name(host) not in self._hosts:
             return problem(421, "this service does not answer to that Host; --allowed-host NAME adds one")
-        if scope["method"] not in _SAFE and not _same_origin(headers, host):
+        if (scope["method"] not in _SAFE or scope["path"].startswith(_API)) and not _same_origin(headers, host):
             return problem(403, "the request comes from another origin")
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if _has_body(headers) and kind != b"application/json" and scope["path"] not in _FORMS:

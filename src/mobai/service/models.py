@@ -30,7 +30,7 @@ class NewExperiment(_Model):
     """An experiment to begin, as for ``mobai.Experiment.create``."""
 
     name: Annotated[str, Field(max_length=_LONGEST)]
-    arms: Annotated[list[str], Field(min_length=2, max_length=10_000)]
+    arms: Annotated[list[Annotated[str, Field(max_length=1_000)]], Field(min_length=2, max_length=10_000)]
     objectives: Annotated[list[str], Field(min_length=1, max_length=1_000, examples=[["signup:bernoulli"]])]
     sd: Any = Field(None, description="Standard deviations where they are known and not in the objectives.")
     guardrails: Annotated[list[str], Field(max_length=1_000)] = []
@@ -44,6 +44,7 @@ class NewExperiment(_Model):
     on_broken: str = "bar"
     max_samples: Annotated[int | None, Field(strict=True)] = None
     until: Number | str | None = None
+    by: By = None
 
 
 class Ask(_Model):

@@ -15,9 +15,11 @@ import uvicorn
 from mobai.engine.warm_up import kernels_are_cold, warm_up, warm_up_folding
 from mobai.errors import InputError, StorageError
 from mobai.live.addresses import shown_storage
+from mobai.live.storage import open_journal
 from mobai.rules.sampling.top_two import TopTwo
 from mobai.service.app import make_app
 from mobai.service.service import Service
+from mobai.service.tokens import TOKEN
 
 _SECONDS_TO_END = 20
 
@@ -57,12 +59,12 @@ def serve(
     """
     local = _is_loopback(host)
     service = Service(storage, read_only=read_only, open_without_token=local, private_webhooks=private_webhooks)
-    service.tokens.refresh()
-    if not local and not service.tokens.any:
+    if not local and not _has_tokens(storage):
         raise InputError(
             f"host: {host} can be reached by others, so there must be a token; `mobai token create NAME --scope admin` "
             "makes one"
         )
+    service.tokens.refresh()
     listening = _bind(host, port)
     if kernels_are_cold():
         say("compiling kernels, once on this machine: that takes about half a minute (`mobai warm` does it ahead)")
@@ -100,6 +102,14 @@ def serve(
         ready(link)
     server.run(sockets=[listening])
     logging.getLogger(__name__).info("ended")
+
+
+def _has_tokens(storage: str) -> bool:
+    """Whether a storage has, or had, a token; one that is not there is not made."""
+    try:
+        return bool(open_journal(storage).records(TOKEN))
+    except InputError:
+        return False
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,9 +25,9 @@ Result = TypeVar("Result")
 
 
 class Rendered(NamedTuple):
-    """A status as it is sent: the number of its last event, a text that changes with it, and the JSON."""
+    """A status as it is sent: whose it is, a text that begins with its last event's number and changes, the JSON."""
 
-    seq: int
+    history: str
     stamp: str
     data: bytes
     last: bool = False  # nothing will follow
@@ -53,6 +55,7 @@ class Service:
         self.streams = Streams(self.render, self.metrics)
         self.webhooks = Webhooks(self.experiments, allow_private=private_webhooks)
         self._rendered: dict[str, Rendered] = {}
+        self._probe: asyncio.Future[None] | None = None
 
     async def start(self) -> None:
         """Begin to serve."""
@@ -82,15 +85,32 @@ class Service:
         """Return what somebody reads off an experiment."""
         return await to_thread.run_sync(self.experiments.read, name, look)
 
+    async def probe(self) -> None:
+        """Read the storage and write to it; raises what is wrong with it. One probe at a time, whoever asks."""
+        if self._probe is None or self._probe.done():
+            self._probe = asyncio.ensure_future(to_thread.run_sync(self._try_storage))
+        await asyncio.shield(self._probe)
+
+    def _try_storage(self) -> None:
+        self.experiments.names()
+        if not self.read_only:
+            self.experiments.journal.put_record("probe", "ready", {"at": time.time()})
+
+    async def history_of(self, name: str) -> str:
+        """Return what tells the history of an experiment from others of its name."""
+        if self.experiments.is_loaded(name):
+            return self.experiments.get(name).history_id
+        return await self.read(name, lambda experiment: experiment.history_id)
+
     def render(self, name: str) -> Rendered:
         """Return the status of an experiment as it is sent, made anew only if it has changed; blocks."""
 
         def look(experiment: Experiment) -> Rendered:
-            seq, stamp = experiment.stamp()
+            history, stamp = experiment.history_id, experiment.stamp()[1]
             known = self._rendered.get(name)
-            if known is None or known.stamp != stamp:
+            if known is None or (known.history, known.stamp) != (history, stamp):
                 facts = {**views.status_json(experiment.status()), "stamp": stamp}
-                known = Rendered(seq, stamp, to_json(facts), facts["state"] == "closed")
+                known = Rendered(history, stamp, to_json(facts), facts["state"] == "closed")
                 self._rendered[name] = known
             return known
 

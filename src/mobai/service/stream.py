@@ -31,13 +31,13 @@ class Update(Protocol):
     """A status as it is sent."""
 
     @property
-    def seq(self) -> int:
-        """The number of the last event."""
+    def history(self) -> str:
+        """Another one for another experiment of the same name."""
         ...
 
     @property
     def stamp(self) -> str:
-        """Another one whenever the status is."""
+        """Another one whenever the status is; begins with the number of the last event."""
         ...
 
     @property
@@ -133,7 +133,7 @@ class Streams:
         seen, silent = "", 0.0
         try:
             yield b"retry: 2000\n\n"
-            if topic.last is not None and last == str(topic.last.seq):
+            if topic.last is not None and last == topic.last.stamp:
                 seen = topic.last.stamp
             while topic.word is None:
                 if not await may_go_on():
@@ -142,7 +142,7 @@ class Streams:
                 update = topic.last
                 if update is not None and update.stamp != seen:
                     seen, silent = update.stamp, 0.0
-                    yield b"id: %d\nevent: status\ndata: %s\n\n" % (update.seq, update.data)
+                    yield b"id: %s\nevent: status\ndata: %s\n\n" % (update.stamp.encode(), update.data)
                     if update.last:
                         yield _event("bye", "the experiment is closed")
                         return
@@ -176,6 +176,8 @@ class Streams:
             else:
                 try:
                     update = await to_thread.run_sync(self._render, name)
+                    if topic.last is not None and update.history != topic.last.history:
+                        topic.word = "the experiment was deleted, or restored"
                 except (NotFoundError, RefusedError):
                     topic.word = "the experiment was deleted"
                 except Exception as error:

@@ -34,6 +34,7 @@ class Caller:
     name: str | None
     scope: str
     only: str = "*"
+    key: str | None = None  # of the record of its token
 
     def may(self, scope: str, name: str | None = None) -> bool:
         """Whether it may do what needs a scope, with an experiment of this name."""
@@ -142,7 +143,8 @@ class Tokens:
         if found is None:
             return None
         name, body = found
-        return Caller(name, body["scope"], body["only"]) if self._is_valid(body) else None
+        who = name if body.get("token") is None else f"{body['token']} ({name})"
+        return Caller(who, body["scope"], body["only"], name) if self._is_valid(body) else None
 
     def _is_valid(self, body: Mapping[str, Any]) -> bool:
         """Whether a token has not expired; of a session, neither the token it was begun with."""
@@ -172,16 +174,16 @@ class Tokens:
                 journal.put_record(SESSION, old, None)
         hours = f"{SECONDS_OF_A_SESSION // 3600}h"
         secret = create_token(journal, name, caller.scope, only=caller.only, expires=hours, kind=SESSION)
-        if caller.name is not None:
-            journal.put_record(SESSION, name, {**journal.records(SESSION)[name], "token": caller.name})
+        if caller.key is not None:
+            journal.put_record(SESSION, name, {**journal.records(SESSION)[name], "token": caller.key})
         self.refresh()
         return secret
 
     def end_session(self, secret: str) -> None:
         """Forget a session; blocks."""
         caller = self.check(secret, SESSION)
-        if caller is not None and caller.name is not None:
-            self._journal().put_record(SESSION, caller.name, None)
+        if caller is not None and caller.key is not None:
+            self._journal().put_record(SESSION, caller.key, None)
             self.refresh()
 
 

@@ -16,7 +16,6 @@ import secrets
 import threading
 import time
 from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -48,6 +47,7 @@ class _Progress:
     failures: dict[str, int] = field(default_factory=dict)
     next_try: dict[str, float] = field(default_factory=dict)
     seen: dict[str, str] = field(default_factory=dict)  # by experiment, the stamp at which nothing was left to send
+    under_way: bool = False
 
 
 class Webhooks:
@@ -163,9 +163,11 @@ class Webhooks:
         hooks = self._journal.records(WEBHOOK)
         if not hooks or not self._has_lease():
             return
-        with ThreadPoolExecutor(min(len(hooks), 8), "mobai-webhook") as pool:
-            for _ in pool.map(self._deliver, hooks, hooks.values()):
-                pass
+        for name, hook in hooks.items():
+            progress = self._progress.setdefault(name, _Progress())
+            if not progress.under_way:  # one that is slow keeps nobody else waiting
+                progress.under_way = True
+                threading.Thread(target=self._deliver, args=(name, hook, progress), daemon=True).start()
 
     def _has_lease(self) -> bool:
         """Whether this process is the one that sends; another one takes over some time after it has ended."""
@@ -184,42 +186,54 @@ class Webhooks:
             if was is not None and was["by"] == self._me:
                 self._journal.put_record(LEASE, "webhooks", None, was=was)
 
-    def _deliver(self, name: str, hook: Mapping[str, Any]) -> None:
-        progress = self._progress.setdefault(name, _Progress())
-        for experiment in self._matching(hook):
-            try:
-                stamp = experiment.stamp()[1]
-                if progress.seen.get(experiment.name) != stamp and self._deliver_of(name, hook, experiment, progress):
-                    progress.seen[experiment.name] = stamp
-            except Exception as error:
-                self._experiments.note(experiment.name, error)
-                _log.warning("webhook %s: %s: %s", name, experiment.name, error)
+    def _deliver(self, name: str, hook: Mapping[str, Any], progress: _Progress) -> None:
+        try:
+            for experiment in self._matching(hook):
+                try:
+                    stamp = experiment.stamp()[1]
+                    done = progress.seen.get(experiment.name) == stamp
+                    if not done and self._deliver_of(name, hook, experiment, progress):
+                        progress.seen[experiment.name] = stamp
+                except Exception as error:
+                    self._experiments.note(experiment.name, error)
+                    _log.warning("webhook %s: %s: %s", name, experiment.name, error)
+        except Exception as error:
+            _log.warning("webhook %s: %s", name, error)
+        finally:
+            progress.under_way = False
 
     def _deliver_of(self, name: str, hook: Mapping[str, Any], experiment: Experiment, progress: _Progress) -> bool:
-        """Send what an experiment has to say; whether nothing is left."""
-        key, done = _key(name, experiment), True
-        taken = list((self._journal.records(DELIVERED).get(key) or {"ids": []})["ids"])
-        known = set(taken)
-        for one in _happenings(experiment):
-            if one["id"] in known or (hook["events"] and one["kind"] not in hook["events"]):
-                continue
-            done = False
-            if time.monotonic() < progress.next_try.get(one["id"], 0.0):
+        """Note what is new, and send what waits; whether nothing is left.
+
+        What was noted once is sent, also if it is no longer so: a pause that was short, a decision that was undone.
+        """
+        key = _key(name, experiment)
+        kept = self._journal.records(DELIVERED).get(key) or {}
+        taken, waiting = list(kept.get("ids", [])), list(kept.get("waiting", []))
+        known = {*taken, *(one["id"] for one in waiting)}
+        new = [one for one in _happenings(experiment) if one["id"] not in known]
+        waiting += [one for one in new if not hook["events"] or one["kind"] in hook["events"]]
+        if waiting and new:
+            self._journal.put_record(DELIVERED, key, {"ids": taken, "waiting": waiting})
+        for one in list(waiting):
+            if self._stops or time.monotonic() < progress.next_try.get(one["id"], 0.0):
                 continue
             attempt = self._send(hook, one)
             progress.last = attempt.detail
             if attempt.taken:
                 taken.append(one["id"])
-                self._journal.put_record(DELIVERED, key, {"ids": taken})
+                waiting.remove(one)
+                self._journal.put_record(DELIVERED, key, {"ids": taken, "waiting": waiting})
                 continue
             count = progress.failures[one["id"]] = progress.failures.get(one["id"], 0) + 1
             progress.next_try[one["id"]] = time.monotonic() + _PAUSES[min(count, len(_PAUSES)) - 1]
             _log.warning("webhook %s: %s", name, attempt.detail)
-        return done
+        return not waiting
 
     def _send(self, hook: Mapping[str, Any], one: Mapping[str, Any]) -> Attempt:
         if hook["format"] == "slack":
-            body: dict[str, Any] = {"text": one["text"]}
+            text = one["text"].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            body: dict[str, Any] = {"text": text}
         else:
             about = {key: value for key, value in one.items() if key not in ("id", "kind", "at")}
             body = {

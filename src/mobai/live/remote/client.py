@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from mobai.errors import ConflictError, InputError, NotFoundError, StorageError, visible
+from mobai.errors import AnotherHistoryError, ConflictError, InputError, NotFoundError, StorageError, visible
 from mobai.version import __version__
 
 API = "/api/v1"
@@ -20,7 +20,8 @@ API = "/api/v1"
 _PATIENCE, _PATIENCE_AT_FIRST = 20.0, 3.0
 _SECONDS_TO_ANSWER = 120.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
-_ERRORS = {404: NotFoundError, 409: ConflictError}
+_ERRORS: dict[int, type[Exception]] = {404: NotFoundError, 409: ConflictError, 412: AnotherHistoryError}
+_COME_AGAIN = (502, 503, 504)  # by the service, or by a proxy in front of one that is away
 
 
 class Answer(NamedTuple):
@@ -107,11 +108,11 @@ class HttpClient:
                 reason, wait, again = str(error) or type(error).__name__, pause, True
             else:
                 self._answered = True
-                if again and only_once and code in (409, 422):
+                if again and only_once and code in (404, 409, 422):
                     return Answer(code, found, again)
-                if code != 503:
+                if code not in _COME_AGAIN:
                     return self._checked(code, found, again)
-                reason, wait = _detail(found), max(after, pause)
+                reason, wait, again = _detail(found), max(after, pause), again or code != 503
             if time.monotonic() + wait > end:
                 raise StorageError(f"{self.address}: {visible(reason)}")
             time.sleep(wait)
@@ -160,7 +161,7 @@ class HttpClient:
             raise InputError(f"token: {reason.partition(':')[0]}; give token=, or MOBAI_TOKEN in the environment")
         if code == 403:
             raise InputError(f"token: {reason}")
-        if code < 500:
+        if 400 <= code < 500:
             raise _ERRORS.get(code, InputError)(reason)
         raise StorageError(f"{self.address}: {reason}")
 

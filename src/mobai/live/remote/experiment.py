@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy.typing as npt
 
 from mobai.engine import Verdict
 from mobai.engine.explain import Explanation
-from mobai.errors import ConflictError, InputError
+from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live import operations
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
@@ -21,14 +23,16 @@ from mobai.live.journal import Event
 from mobai.live.ledger import Ledger
 from mobai.live.remote.client import Answer, HttpClient
 from mobai.live.remote.journal import HttpJournal
-from mobai.live.remote.reading import explanation_of, series_of, status_of, verdict_of
-from mobai.live.reports import Metrics, pair_of
+from mobai.live.remote.reading import explanation_of, reading, series_of, status_of, verdict_of
+from mobai.live.reports import Metrics, measured, pair_of
 from mobai.live.settings import Settings, from_body
 from mobai.live.status import Status
 from mobai.live.trace import Series
 from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Problem
+
+_MOST_ASKED = 1_000
 
 
 class RemoteExperiment(Experiment):
@@ -39,7 +43,10 @@ class RemoteExperiment(Experiment):
     """
 
     def __init__(self, client: HttpClient, name: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise NotFoundError(f"name: there is no experiment {name!r}")
         self._client, self._name = client, name
+        self._about: dict[str, Any] | None = None
         self._settings: Settings | None = None
 
     @classmethod
@@ -66,8 +73,33 @@ class RemoteExperiment(Experiment):
     def settings(self) -> Settings:
         """What it was set up with: delta, rule, seed and the rest."""
         if self._settings is None:
-            self._settings = from_body(self._get("settings")["settings"])
+            with reading():
+                self._settings = from_body(self._known["settings"])
         return self._settings
+
+    @property
+    def number(self) -> int:
+        """A number that no other experiment in its storage has or had."""
+        with reading():
+            return int(self._known["number"])
+
+    @property
+    def history_id(self) -> str:
+        """What tells this history from others; a service that has another one by now refuses every call."""
+        with reading():
+            return str(self._known["history"])
+
+    @property
+    def has_units(self) -> bool:
+        """Whether some assignments were handed out for units."""
+        return any("unit" in row for row in self.iterate_records())
+
+    @property
+    def _known(self) -> dict[str, Any]:
+        """What never changes: the settings, and which history it is."""
+        if self._about is None:
+            self._about = self._client.get("experiments", self._name, "settings")
+        return self._about
 
     @property
     def problem(self) -> Problem:
@@ -83,12 +115,20 @@ class RemoteExperiment(Experiment):
         key: str | None = None,
         by: str | None = None,
     ) -> list[Assignment]:
-        """Return the next assignments, as :meth:`mobai.Experiment.ask` does; at most 1,000."""
+        """Return the next assignments, as :meth:`mobai.Experiment.ask` does; a thousand per call to the service."""
         operations.ask(n, if_decided=if_decided, unit=unit, key=key, by=by)  # refuses what it cannot be
         body = {"if_decided": if_decided, "by": by}
         if unit is not None:
             return _assignments(self._call("PUT", "units", unit, body=body))
-        return _assignments(self._call("POST", "assignments", body={"n": n, **body}, key=key or _new_key()))
+        name, found = key or _new_key(), list[Assignment]()
+        while len(found) < n:
+            wanted = min(n - len(found), _MOST_ASKED)
+            part = f"{name}+{len(found)}" if found else name
+            made = _assignments(self._call("POST", "assignments", body={"n": wanted, **body}, key=part))
+            found += made
+            if len(made) < wanted:
+                break
+        return found
 
     def tell_all(
         self,
@@ -103,7 +143,7 @@ class RemoteExperiment(Experiment):
         if not isinstance(reports, Iterable):
             raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
         given = reports.items() if isinstance(reports, Mapping) else reports
-        rows = [_report(one, metrics) for one, metrics in map(pair_of, given)]
+        rows = [self._report(one, metrics) for one, metrics in map(pair_of, given)]
         operations.tell_all([], ask=ask, key=key, by=by)  # refuses what it cannot be
         body = {"reports": rows, "ask": ask, "if_decided": if_decided, "by": by}
         return _assignments(self._call("POST", "reports", body=body, key=(key or _new_key()) if ask else None))
@@ -115,9 +155,12 @@ class RemoteExperiment(Experiment):
         if not isinstance(rows, Iterable):
             raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
         given = [
-            {"arm": _arm(arm, f"row {n}"), "metrics": _plain(metrics, f"row {n}")}
+            {"arm": _arm(arm, f"row {n}"), "metrics": self._plain(metrics, f"row {n}")}
             for n, (arm, metrics) in enumerate(map(pair_of, rows), start=1)
         ]
+        operations.record_all([], key=key, by=by)  # refuses what it cannot be
+        if not given:
+            return []
         body = {"observations": given, "by": by}
         return _assignments(self._call("POST", "observations", body=body, key=key or _new_key()))
 
@@ -143,31 +186,38 @@ class RemoteExperiment(Experiment):
 
     def pause(self, *, by: str | None = None) -> None:
         """Hand out nothing until :meth:`resume`."""
+        operations.pause(by=by)  # refuses what it cannot be
         self._call("POST", "pause", body={"by": by})
 
     def resume(self, *, by: str | None = None) -> None:
         """Hand out assignments again."""
+        operations.resume(by=by)  # refuses what it cannot be
         self._call("POST", "resume", body={"by": by})
 
     def close(self, *, by: str | None = None) -> None:
         """End the experiment; it can be read, not changed."""
+        operations.close(by=by)  # refuses what it cannot be
         self._call("POST", "close", body={"by": by})
 
     def verdict(self) -> Verdict:
         """Return what is decided at the experiment's delta."""
-        return verdict_of(self._get(), self.settings)
+        with reading():
+            return verdict_of(self._get(), self.settings)
 
     def status(self) -> Status:
         """Return where the experiment stands."""
-        return status_of(self._get(), self.settings)
+        with reading():
+            return status_of(self._get(), self.settings)
 
     def explain(self) -> Explanation:
         """Return why it is not decided yet, and what the rule would ask for next and why."""
-        return explanation_of(self._get("explain"))
+        with reading():
+            return explanation_of(self._get("explain"))
 
     def series(self) -> Series:
         """Return how it went."""
-        return series_of(self._get("series"))
+        with reading():
+            return series_of(self._get("series"))
 
     def concerns(self) -> list[Concern]:
         """Return what looks wrong."""
@@ -183,13 +233,14 @@ class RemoteExperiment(Experiment):
 
     def iterate_records(self) -> Iterator[dict[str, Any]]:
         """Yield every assignment with what was told of it, as plain rows."""
-        answer = self._client.call("GET", "experiments", self._name, "assignments.jsonl")
+        answer = self._client.call("GET", "experiments", self._name, "assignments.jsonl", headers=self._headers)
         return map(json.loads, answer.data.splitlines())
 
     def stamp(self) -> tuple[int, str]:
         """Return the number of the last event, and a text that is another one whenever the status is."""
-        facts = self._get()
-        return facts["events"], facts["stamp"]
+        with reading():
+            facts = self._get()
+            return facts["events"], facts["stamp"]
 
     @property
     def _ledger(self) -> Ledger:  # type: ignore[override]
@@ -201,25 +252,44 @@ class RemoteExperiment(Experiment):
         """Name it, and say where it is kept."""
         return f"Experiment({self._name!r}, {self._client.address!r})"
 
+    def events(self, after: int = 0, most: int = 1000) -> Sequence[Event]:
+        """Return the events after one, at most so many of them."""
+        return self._ledger.journal.read(self._ledger.handle, after, most)
+
     def _get(self, *path: str) -> Any:
-        return self._client.get("experiments", self._name, *path)
+        return self._client.call("GET", "experiments", self._name, *path, headers=self._headers).json()
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        """Which history is meant: a service that has another one by now refuses the call."""
+        return {"Mobai-History": self.history_id}
+
+    def _report(self, assignment: Any, metrics: Any) -> dict[str, Any]:
+        named = _named(assignment)
+        about = f"assignment {named['assignment']}" if "assignment" in named else f"unit {named['unit']!r}"
+        return {**named, "metrics": self._plain(metrics, about)}
+
+    def _plain(self, metrics: Any, about: str) -> dict[str, float | None]:
+        """Return metrics as JSON can hold them; what it cannot hold is refused here, as the service would."""
+        if isinstance(metrics, Mapping) and all(isinstance(name, str) and _fits(metrics[name]) for name in metrics):
+            return {name: None if value is None else float(value) for name, value in metrics.items()}
+        try:
+            measured(self.settings.problem, metrics)
+        except InputError as error:
+            raise InputError(f"{about}: {error}") from None
+        raise InputError(f"{about}: metrics must be numbers by name, not {metrics!r}")
 
     def _call(
         self, method: str, *path: str, body: Mapping[str, Any], key: str | None = None, only_once: bool = False
     ) -> Answer:
         sent = {name: value for name, value in body.items() if value is not None}
-        headers = {} if key is None else {"Idempotency-Key": json.dumps(key)}
+        headers = self._headers | ({} if key is None else {"Idempotency-Key": json.dumps(key)})
         place = ("experiments", self._name, *path)
         return self._client.call(method, *place, body=sent, headers=headers, only_once=only_once)
 
     def _delete(self, *path: str, query: Mapping[str, Any], only_once: bool = False) -> None:
-        self._client.call("DELETE", "experiments", self._name, *path, query=query, only_once=only_once)
-
-
-def _report(assignment: Any, metrics: Any) -> dict[str, Any]:
-    named = _named(assignment)
-    about = f"assignment {named['assignment']}" if "assignment" in named else f"unit {named['unit']!r}"
-    return {**named, "metrics": _plain(metrics, about)}
+        place = ("experiments", self._name, *path)
+        self._client.call("DELETE", *place, query=query, headers=self._headers, only_once=only_once)
 
 
 def _arm(arm: Any, about: str) -> str:
@@ -243,28 +313,19 @@ def _number(number: Any) -> int:
     return int(number)
 
 
-def _plain(metrics: Any, about: str) -> dict[str, float | None]:
-    """Return metrics as JSON can hold them; complaints name what they are about."""
-    if not isinstance(metrics, Mapping):
-        raise InputError(f"{about}: metrics must be a mapping from objectives to numbers, not {metrics!r}")
-    return {str(name): _reward(name, value, about) for name, value in metrics.items()}
-
-
-def _reward(name: object, value: Any, about: str) -> float | None:
+def _fits(value: Any) -> bool:
+    """Whether JSON can hold a reward."""
     if value is None:
-        return None
+        return True
     try:
-        if isinstance(value, str | bytes) or not np.isfinite(number := float(value)):
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{about}: rewards: {name!r} must be a number, not {value!r}; leave it out if it is missing"
-        ) from None
-    return number
+        return isinstance(value, Real | np.bool_) and math.isfinite(value)
+    except OverflowError:  # a whole number that is too large
+        return False
 
 
 def _assignments(answer: Answer) -> list[Assignment]:
-    return [Assignment(one["assignment"], one["arm"]) for one in answer.json()["assignments"]]
+    with reading():
+        return [Assignment(one["assignment"], one["arm"]) for one in answer.json()["assignments"]]
 
 
 def _new_key() -> str:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from mobai.errors import InputError
 from mobai.live.journal import ANYTHING, Event, Handle, Log, Snapshot, another_history, check_handle
 from mobai.live.remote.client import HttpClient
-from mobai.live.remote.reading import events_of
+from mobai.live.remote.reading import events_of, reading
 
 _EVENTS_AT_A_TIME = 5_000
 
@@ -24,19 +24,26 @@ class HttpJournal:
         """Name the address."""
         return f"HttpJournal({self.client.address!r})"
 
+    @property
+    def identity(self) -> str:
+        """The address."""
+        return self.client.address
+
     def find(self, name: str) -> Handle:
         """Look an experiment up; NotFoundError if there is none."""
-        facts = self.client.get("experiments", name, "settings")
-        return Handle(name, int(facts["number"]))
+        with reading():
+            facts = self.client.get("experiments", name, "settings")
+            return Handle(name, int(facts["number"]))
 
     def names(self) -> list[str]:
         """Return the names of all experiments that the token may see, in the order of their creation."""
         found: list[str] = []
         while True:
-            page = self.client.get("experiments", only="names", skip=len(found))
-            found += page["names"]
-            if not page["more"]:
-                return found
+            with reading():
+                page = self.client.get("experiments", only="names", skip=len(found))
+                found += page["names"]
+                if not page["more"]:
+                    return found
 
     def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them; they are read in parts."""
@@ -48,8 +55,10 @@ class HttpJournal:
             if wanted <= 0:
                 break
             page = self.client.get("experiments", handle.name, "events", after=start + len(found), limit=wanted)
-            found += events_of(page["events"])
-            if len(page["events"]) < wanted:
+            with reading():
+                part = events_of(page["events"])
+            found += part
+            if len(part) < wanted:
                 break
         if start < after:
             if not found or found[0].hash != head:
@@ -63,7 +72,7 @@ class HttpJournal:
 
     def delete(self, name: str) -> None:
         """Remove an experiment with all its events."""
-        self.client.call("DELETE", "experiments", name)
+        self.client.call("DELETE", "experiments", name, only_once=True)
 
     def damage(self) -> list[str]:
         """Return what the storage of the service finds wrong with itself."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from mobai.engine import Verdict
 from mobai.engine.explain import Explanation, Limit, Pair
+from mobai.errors import InputError, StorageError
 from mobai.live.health import Concern
 from mobai.live.journal import Event
 from mobai.live.settings import Settings, problem_from_body
@@ -28,6 +30,17 @@ from mobai.theory.intervals import Intervals
 Facts = Mapping[str, Any]
 _LIMITS = {"open": 0, "kept": 1, "broken": 2, "-": 0, None: 0}
 _AGAINST_BASELINE = {"open": 0, "better": 1, "worse": -1}
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn what is not of the form a service answers in into one clear line."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise StorageError("the service did not answer as mobai does; is it at that address?") from error
 
 
 def status_of(facts: Facts, settings: Settings) -> Status:

@@ -27,13 +27,13 @@ async def alive() -> Response:
 
 @health.get("/readyz", openapi_extra=needs(OPEN), summary="Ready?", responses={503: PROBLEMS[503]})
 async def ready(request: Request) -> Response:
-    """Return 200 if the storage can be read, 503 if it is away or does not answer."""
+    """Return 200 if the storage can be read and written, 503 if not, or not within some seconds."""
     service = service_of(request)
     try:
         async with asyncio.timeout(_SECONDS_TO_BE_READY):
-            await to_thread.run_sync(service.experiments.names, abandon_on_cancel=True)
+            await service.probe()
     except Exception:
-        raise busy("the storage does not answer") from None
+        raise busy("the storage does not answer, or cannot be written") from None
     return answer({"status": "ready"})
 
 

@@ -55,7 +55,7 @@ async def create(request: Request, body: NewExperiment) -> Response:
     service, caller = service_of(request), caller_of(request)
     if not caller.may("admin", body.name):
         raise RefusedError(403, f"the token is for experiments named {caller.only} only")
-    code = await to_thread.run_sync(_create, service, body)
+    code = await to_thread.run_sync(_create, service, body.model_copy(update={"by": signed(request, body.by)}))
     return answer({"name": body.name}, code, Location=f"/api/v1/experiments/{quote(body.name, safe='')}")
 
 
@@ -67,7 +67,8 @@ def _create(service: Service, body: NewExperiment) -> int:
         made = Experiment.create(service.experiments.journal, **given)
     except ConflictError:
         there = service.experiments.read(body.name, lambda experiment: to_body(experiment.settings))
-        del given["name"]
+        for key in ("name", "by"):
+            given.pop(key, None)
         problem = [given.pop(key, None) for key in ("arms", "objectives", "sd")]
         limits = {key: given.pop(key) for key in ("guardrails", "baseline") if key in given}
         if to_body(new_settings(Problem(*problem, **limits), **given)) != there:
@@ -94,7 +95,8 @@ async def settings(request: Request, name: str) -> Response:
     """Return the settings, and the number of the experiment, which no other one in the storage has or had."""
 
     def look(experiment: Experiment) -> dict[str, Any]:
-        return {"name": name, "number": experiment.number, "settings": to_body(experiment.settings)}
+        about = {"name": name, "number": experiment.number, "history": experiment.history_id}
+        return {**about, "settings": to_body(experiment.settings)}
 
     return answer(await service_of(request).read(name, look))
 

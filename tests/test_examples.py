@@ -1,0 +1,59 @@
+"""The examples run, as they stand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.service.serving import running
+
+from mobai import Experiment
+from mobai.service.tokens import create_token
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(*words: str, token: str | None = None) -> str:
+    environment = {**os.environ, **({} if token is None else {"MOBAI_TOKEN": token})}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+def test_the_worker_in_python(tmp_path: Path) -> None:
+    with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, _):
+        said = run(sys.executable, str(EXAMPLES / "worker.py"), client.address)
+        test = Experiment.load(client.address, "landing page")
+        assert test.verdict().stopped
+        assert test.status().pending == 0
+    assert "landing page: decided" in said
+
+
+def test_the_worker_in_shell(tmp_path: Path) -> None:
+    with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, service):
+        token = create_token(service.experiments.journal, "worker", "admin")
+        said = run("sh", str(EXAMPLES / "worker.sh"), client.address, "sorting", token=token)
+        assert "decided; see" in said
+        test = Experiment.load(client.address, "sorting", token=token)
+        assert test.verdict().answers == ("quick",)
+        assert test.status().pending == 0
+        refused = subprocess.run(
+            ["sh", str(EXAMPLES / "worker.sh"), client.address, "sorting"], capture_output=True, text=True, check=False
+        )
+        assert refused.returncode != 0
+        assert "a token is needed" in refused.stderr
+
+
+def test_the_worker_in_javascript(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None:
+        assert "CI" not in os.environ, "install nodejs"
+        pytest.skip("node is not installed (apt-get install nodejs)")
+    with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, _):
+        said = run(node, str(EXAMPLES / "worker.mjs"), client.address)
+        assert said.splitlines() == ["click: orange", "signup: orange"]
+        assert Experiment.load(client.address, "buttons").verdict().certified
