@@ -12,9 +12,8 @@ from tests.service.serving import running
 
 def test_tokens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     storage = ("--storage", f"sqlite:///{tmp_path / 'x.db'}")
-    code, out, err = mobai(
-        capsys, "token", "create", "ci", "--scope", "tell", "--only", "a*", "--expires", "2h", *storage
-    )
+    words = ("token", "create", "ci", "--scope", "tell", "--only", "a*", "--expires", "2h")
+    code, out, err = mobai(capsys, *words, *storage)
     assert (code, out.startswith("mobai_")) == (0, True)
     assert err == f"mobai: a token for sqlite:///{tmp_path / 'x.db'}; it is not shown again\n"
     code, _, err = mobai(capsys, "token", "create", "ci", "--scope", "tell", *storage)
@@ -93,4 +92,3 @@ def test_every_live_command_against_a_service(
         )
         assert "keeps these to itself" in mobai(capsys, "token", "list")[2]
         done("delete", "t", "--yes", "t")
-        assert done("run", "--command", "echo {}", *arms[:4], "--objective", "x:bernoulli", "--name", "r", code=1) == ""
