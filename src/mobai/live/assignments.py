@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +24,20 @@ class Assignment(NamedTuple):
 
 
 class Assignments:
-    """Numbered from 1 in the order in which they were handed out."""
+    """Numbered from 1 in the order in which they were handed out.
+
+    Attributes
+    ----------
+    incomplete
+        How many were answered and wait for a metric.
+    by_status
+        How many stand how, by status and arm.
+    """
 
     def __init__(self, objectives: int) -> None:
-        self.pending = self._lost = 0
+        self.incomplete = 0
+        self.by_status: tuple[Counter[int], ...] = tuple(Counter() for _ in STATUS_NAMES)
+        self._totals = [0] * len(STATUS_NAMES)
         self._objectives = objectives
         self._arms, self._status, self._since = array("i"), array("b"), array("d")
         # When each counts as handed out: no later than those that came after it, whatever a clock said that was ahead.
@@ -45,9 +56,18 @@ class Assignments:
         return len(self._arms)
 
     @property
+    def pending(self) -> int:
+        """How many have not been answered yet."""
+        return self._totals[PENDING]
+
+    def total(self, status: int) -> int:
+        """Return how many stand so."""
+        return self._totals[status]
+
+    @property
     def handed_out(self) -> int:
         """How many have been handed out and were neither dropped nor expired."""
-        return self.count - self._lost
+        return self.count - sum(self._totals[status] for status in _GONE)
 
     def add(self, arm: int, at: float) -> None:
         """Hand one out."""
@@ -60,7 +80,7 @@ class Assignments:
             place -= 1
             self._due[place] = at
         self._told.extend([math.nan] * self._objectives)
-        self.pending += 1
+        self._count(arm, PENDING, 1)
 
     def check(self, number: int) -> int:
         """Return a number as a plain int, if there is an assignment of that number; nothing else checks it."""
@@ -89,17 +109,27 @@ class Assignments:
 
     def mark(self, number: int, status: int) -> None:
         """Change how an assignment stands."""
-        before = self._status[number - 1]
-        self.pending += int(status == PENDING) - int(before == PENDING)
-        self._lost += int(status in _GONE) - int(before in _GONE)
+        arm = self._arms[number - 1]
+        self._count(arm, self._status[number - 1], -1)
+        self._count(arm, status, 1)
         self._status[number - 1] = status
+
+    def _count(self, arm: int, status: int, by: int) -> None:
+        self._totals[status] += by
+        self.by_status[status][arm] += by
 
     def answer(self, number: int, rewards: list[float]) -> None:
         """Add rewards that were not there before."""
+        self.incomplete -= self._status[number - 1] == ANSWERED and self._waits(number)
         self.mark(number, ANSWERED)
         for place, reward in enumerate(rewards, (number - 1) * self._objectives):
             if not math.isnan(reward):
                 self._told[place] = reward
+        self.incomplete += self._waits(number)
+
+    def _waits(self, number: int) -> bool:
+        """Whether a metric of an assignment may still come."""
+        return any(map(math.isnan, self.rewards(number)))
 
     def overdue(self, before: float) -> list[int]:
         """Return the pending assignments that were handed out before a time: they are looked for in that order."""
@@ -135,5 +165,10 @@ class Assignments:
                 raise ValueError(f"{name}: not {shape} of type {kind}")
             setattr(self, f"_{name}", array(kind, arrays[name].tobytes()))
         self._due = array("d", np.minimum.accumulate(arrays["since"][::-1])[::-1].tobytes())
-        self.pending = self._status.count(PENDING)
-        self._lost = sum(self._status.count(status) for status in _GONE)
+        for status, counter in enumerate(self.by_status):
+            counts = np.bincount(arrays["arms"][arrays["status"] == status]).tolist()
+            counter.clear()
+            counter.update({arm: count for arm, count in enumerate(counts) if count})
+            self._totals[status] = sum(counts)
+        waits = np.isnan(arrays["told"]).any(axis=1) & (arrays["status"] == ANSWERED)
+        self.incomplete = int(waits.sum())

@@ -156,12 +156,8 @@ def _never_came(problem: Problem, observations: Observations) -> list[Concern]:
 
 
 def _attrition(problem: Problem, assignments: Assignments) -> list[Concern]:
-    arrays = assignments.arrays()
-    arms, status = arrays["arms"], arrays["status"]
-    lost_ones = np.isin(status, (DROPPED, EXPIRED))
-    size = problem.shape[0]
-    lost = np.bincount(arms[lost_ones], minlength=size)
-    answered = np.bincount(arms[status == ANSWERED], minlength=size)
+    counts = np.array([[one[arm] for arm in range(problem.shape[0])] for one in assignments.by_status])
+    lost, answered = counts[DROPPED] + counts[EXPIRED], counts[ANSWERED]
     seen = lost + answered
     if lost.sum() == 0 or answered.sum() == 0:
         return []

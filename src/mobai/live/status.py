@@ -12,7 +12,7 @@ import numpy as np
 
 from mobai import views
 from mobai.engine import Verdict
-from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, STATUS_NAMES, Assignments
+from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES, Assignments
 from mobai.live.health import Concern
 from mobai.live.settings import EVIDENCE
 from mobai.live.state import State
@@ -107,8 +107,7 @@ def describe(name: str, state: State) -> Status:
     """Put a status together."""
     problem, engine = state.problem, state.engine
     observed = engine.observations
-    arrays, pulls = state.assignments.arrays(), observed.pulls
-    status, missing = arrays["status"], np.isnan(arrays["told"]).any(axis=1)
+    pulls, assignments = observed.pulls, state.assignments
     overdue = len(state.overdue(time.time()))
     with np.errstate(invalid="ignore"):
         means = observed.means * problem.signs
@@ -122,10 +121,10 @@ def describe(name: str, state: State) -> Status:
         answered=observed.answered,
         pulls=pulls,
         means=np.where(pulls > 0, means + 0.0, np.nan),
-        pending=state.assignments.pending - overdue,
-        incomplete=int((missing & (status == ANSWERED)).sum()),
-        dropped=int((status == DROPPED).sum()),
-        expired=int((status == EXPIRED).sum()) + overdue,
+        pending=assignments.pending - overdue,
+        incomplete=assignments.incomplete,
+        dropped=assignments.total(DROPPED),
+        expired=assignments.total(EXPIRED) + overdue,
         events=state.seq,
         head=state.head,
         created_at=state.created_at,
