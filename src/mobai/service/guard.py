@@ -20,9 +20,11 @@ from mobai.service.metrics import Metrics
 from mobai.service.problems import problem
 
 MOST_BYTES = 2 * 2**20
+_MOST_BYTES_OF_HEADERS = 64 * 2**10
 _MOST_BYTES_THROWN_AWAY, _SECONDS_TO_THROW_AWAY = 16 * 2**20, 1.0
 SECONDS_FOR_A_BODY = 15.0
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_METHODS = (*_SAFE, "POST", "PUT", "DELETE")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -55,6 +57,9 @@ class Guard:
             return
         start, code = time.perf_counter(), 500
         headers = _single(scope["headers"])
+        method = scope["method"]
+        if method == "HEAD" and not scope["path"].endswith("/stream"):
+            scope["method"] = "GET"  # without what it would send
 
         async def send_on(message: Message) -> None:
             nonlocal code
@@ -64,6 +69,8 @@ class Guard:
                 if not any(name == b"cache-control" for name, _ in sent):
                     sent.append((b"cache-control", b"no-store"))
                 message["headers"] = sent
+            elif method == "HEAD":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
@@ -78,12 +85,14 @@ class Guard:
         finally:
             route = _template(scope)
             seconds = time.perf_counter() - start
-            self._metrics.answered(scope["method"] if code != 405 else "(other)", route, code, seconds)
+            self._metrics.answered(method if method in _METHODS else "(other)", route, code, seconds)
             if _access.isEnabledFor(logging.INFO):
                 who = getattr(scope.get("caller"), "name", None) or "-"
                 _access.info("%s %s %d %.1f ms, %s", scope["method"], scope["path"], code, 1000 * seconds, who)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Any:
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_BYTES_OF_HEADERS:
+            return problem(431, f"headers must have at most {_MOST_BYTES_OF_HEADERS:,} bytes", headers=_CLOSE)
         host = headers.get(b"host", b"").decode("latin-1")
         if _host_name(host) not in self._hosts:
             return problem(421, "this service does not answer to that Host; --allowed-host NAME adds one")

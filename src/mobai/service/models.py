@@ -124,30 +124,3 @@ class NewWebhook(_Model):
     only: Annotated[str, Field(max_length=_LONGEST, description="A pattern of experiments' names.")] = "*"
     events: Annotated[list[str], Field(max_length=20, description="Which kinds; all unless given.")] = []
     format: Annotated[str, Field(description="standard or slack")] = "standard"
-
-
-# What the API returns, for its documentation.
-
-
-class AssignmentOut(BaseModel):
-    """One pull to make."""
-
-    assignment: int
-    arm: str
-
-
-class Assignments(BaseModel):
-    """What is to be done next; none where nothing is handed out."""
-
-    assignments: list[AssignmentOut]
-    stopped: Annotated[bool, Field(description="Whether every objective is decided.")]
-
-
-class ProblemOut(BaseModel):
-    """A refusal (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    errors: list[dict[str, str]] = []

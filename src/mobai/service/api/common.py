@@ -9,7 +9,7 @@ from fastapi import Request, Response
 
 from mobai.live.assignments import Assignment
 from mobai.service.access import OPEN, ScopedRoute, needs
-from mobai.service.models import ProblemOut
+from mobai.service.answers import ProblemOut
 from mobai.service.problems import MEDIA_TYPE, RefusedError
 from mobai.service.service import Service, to_json
 from mobai.service.tokens import Caller

@@ -17,6 +17,7 @@ from mobai.live.operations import Operation
 from mobai.live.settings import is_own_rule, new_settings, to_body
 from mobai.problem import Problem
 from mobai.service.access import identify
+from mobai.service.answers import PageOut, StatusOut
 from mobai.service.api.common import PROBLEMS, ScopedRoute, answer, caller_of, needs, service_of, signed
 from mobai.service.models import NewArm, NewExperiment, Who
 from mobai.service.problems import RefusedError
@@ -27,7 +28,7 @@ router = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
 _PAGE = 100
 
 
-@router.get("/experiments", openapi_extra=needs("read"), summary="List experiments")
+@router.get("/experiments", openapi_extra=needs("read"), response_model=PageOut, summary="List experiments")
 async def list_experiments(
     request: Request,
     skip: Annotated[int, Query(ge=0)] = 0,
@@ -78,7 +79,9 @@ def _create(service: Service, body: NewExperiment) -> int:
     return 201
 
 
-@router.get("/experiments/{name}", openapi_extra=needs("read"), summary="Where an experiment stands")
+@router.get(
+    "/experiments/{name}", openapi_extra=needs("read"), response_model=StatusOut, summary="Where an experiment stands"
+)
 async def status(request: Request, name: str) -> Response:
     """Return the status: verdict, evidence, counts, means, intervals, warnings. `ETag` changes when it does."""
     rendered = await to_thread.run_sync(service_of(request).render, name)

@@ -11,6 +11,7 @@ from starlette.responses import StreamingResponse
 
 from mobai import views
 from mobai.live.experiment import Experiment
+from mobai.service.answers import EventsOut
 from mobai.service.api.common import PROBLEMS, ScopedRoute, answer, needs, service_of
 
 router = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
@@ -18,7 +19,7 @@ router = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
 _ROWS_AT_A_TIME = 2_000
 
 
-@router.get("/experiments/{name}/events", openapi_extra=needs("read"), summary="The journal")
+@router.get("/experiments/{name}/events", openapi_extra=needs("read"), response_model=EventsOut, summary="The journal")
 async def events(
     request: Request,
     name: str,

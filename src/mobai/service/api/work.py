@@ -11,8 +11,9 @@ from mobai.live.assignments import Assignment
 from mobai.live.operations import Operation
 from mobai.live.units import Unit, UnitOfArm
 from mobai.service.access import WorkRoute
+from mobai.service.answers import Assignments
 from mobai.service.api.common import PROBLEMS, ScopedRoute, key_of, needs, service_of, signed, work
-from mobai.service.models import Ask, Assignments, Observations, Report, Reports, UnitAsk
+from mobai.service.models import Ask, Observations, Report, Reports, UnitAsk
 
 router = APIRouter(route_class=WorkRoute, responses=PROBLEMS)
 drops = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)

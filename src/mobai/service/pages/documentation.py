@@ -50,7 +50,15 @@ def _call(method: str, path: str, call: dict[str, Any], found: dict[str, Any]) -
         "scope": call["x-scope"],
         "parameters": parameters,
         "fields": _fields(body, found),
+        "answer": _fields(_answer(call), found),
     }
+
+
+def _answer(call: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the schema of what a call returns if all goes well."""
+    good: dict[str, Any] = next((one for code, one in call["responses"].items() if code.startswith("2")), {})
+    found: dict[str, Any] | None = good.get("content", {}).get("application/json", {}).get("schema")
+    return found
 
 
 def _fields(schema: dict[str, Any] | None, found: dict[str, Any]) -> list[dict[str, Any]]:
