@@ -3,6 +3,7 @@
 The command line, notebooks and reports share them. They read the objects they show and import none of them.
 """
 
+from mobai.views.charts import allocation_chart, evidence_chart, forest
 from mobai.views.data import (
     analysis_json,
     event_json,
@@ -50,6 +51,7 @@ from mobai.views.words import (
     answer_text,
     certification,
     explanation_text,
+    headline,
     intervals_caption,
     missing_text,
     number_text,
@@ -62,6 +64,7 @@ from mobai.views.words import (
 
 __all__ = [
     "HAPPENINGS",
+    "allocation_chart",
     "analysis_blocks",
     "analysis_html",
     "analysis_json",
@@ -74,10 +77,13 @@ __all__ = [
     "csv_text",
     "differences_table",
     "event_json",
+    "evidence_chart",
     "explanation_json",
     "explanation_text",
     "finite",
+    "forest",
     "happenings_json",
+    "headline",
     "intervals_caption",
     "intervals_json",
     "intervals_table",

@@ -118,6 +118,38 @@ def status_line(status: Status) -> str:
     return f"{status.name}: {state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
 
 
+def headline(status: Status) -> str:
+    """Return one sentence that says what to do: for which metrics one may stop, and what the others still take."""
+    verdict = status.verdict
+    names = verdict.problem.objective_names
+    done = [f"{name} ({verdict.answers[m]})" for m, name in enumerate(names) if verdict.decisions[m] is not None]
+    verb = "Decided:" if status.state == "closed" else "Stop for"
+    parts = [f"{verb} {_listed(done)}"] if done else []
+    for m, name in enumerate(names):
+        if verdict.decisions[m] is None:
+            parts.append(f"{name} is open: {_outlook(status, m)}")
+    if not verdict.pulls:
+        parts = ["Nothing has been reported yet"]
+    state = {"paused": "Paused. ", "closed": "Closed. ", "ended": "Ended. "}.get(status.state, "")
+    return f"{state}{'; '.join(parts)}."
+
+
+def _outlook(status: Status, m: int) -> str:
+    """Return how an open objective looks: who leads, how far the evidence is, how many more samples it takes."""
+    verdict, more = status.verdict, status.forecast
+    leads = f"{verdict.answers[m]} leads" if verdict.leading[m] else "nobody leads"
+    share = max(float(verdict.evidence[m]) / float(verdict.threshold[m]), 0.0)
+    far = f", {share:.0%} of the evidence is in" if share >= 0.005 else ""
+    if status.state in ("closed", "ended") or more is None:
+        return leads + far
+    words = samples_text(float(more.per_objective[m])).replace("roughly", "about")
+    return f"{leads}{far}, {words}"
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def status_remarks(status: Status) -> list[str]:
     """Return what else a reader should know: doubts, what is outstanding, earlier decisions, means that drifted."""
     names, answered = status.verdict.problem.metric_names, status.verdict.pulls

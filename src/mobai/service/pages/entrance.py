@@ -15,13 +15,7 @@ from mobai.service.tokens import SECONDS_OF_A_SESSION, Caller
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 
-_STATIC = {"style.css": "text/css; charset=utf-8"}
-
-
-@router.get("/", openapi_extra=needs(OPEN))
-async def start() -> Response:
-    """Lead to the documentation of the API."""
-    return RedirectResponse("/docs", 303)
+_STATIC = {"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8"}
 
 
 @router.get("/login", openapi_extra=needs(OPEN))

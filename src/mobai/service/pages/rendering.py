@@ -13,9 +13,19 @@ from fastapi import Response
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=PackageLoader("mobai.service.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
+    made.filters["code"] = _with_code
+    return made
+
+
+def _with_code(text: str) -> Any:
+    """Return a text as HTML, what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
+    parts = [str(escape(part)) for part in text.split("`")]
+    return Markup("".join(f"<code>{part}</code>" if n % 2 else part for n, part in enumerate(parts)))
 
 
 def page(template: str, code: int = 200, **facts: Any) -> Response:
