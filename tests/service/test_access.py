@@ -87,6 +87,15 @@ def test_only_some_names(guarded: dict[str, Client]) -> None:
     assert only("GET", f"{API}/spring%2F..%2Fautumn").code == 404
 
 
+def test_webhooks_are_not_for_tokens_of_some_names(guarded: dict[str, Client]) -> None:
+    """What is sent would tell of the others."""
+    body = {"name": "h", "url": "https://example.org/"}
+    assert guarded["admin"]("POST", "/api/v1/webhooks", body).code == 201
+    for method, path in (("GET", ""), ("POST", ""), ("DELETE", "/h"), ("POST", "/h/test")):
+        sent = body if (method, path) == ("POST", "") else None
+        assert guarded["only"](method, f"/api/v1/webhooks{path}", sent).code == 403
+
+
 def test_wrong_expired_and_revoked_tokens(guarded: dict[str, Client], journal: SqlJournal) -> None:
     port, secret = guarded["admin"].port, guarded["admin"].token
     assert secret is not None
@@ -301,6 +310,10 @@ class TestBrowsers:
             time.sleep(1.1)
             client("GET", API)
             assert [client("GET", API, Cookie=cookie).code for cookie in cookies] == [401, 401]
+            create_token(journal, "one", "admin")  # another one of that name
+            time.sleep(1.1)
+            client("GET", API)
+            assert client("GET", API, Cookie=cookies[0]).code == 401
 
     def test_codes_end(self, journal: SqlJournal, monkeypatch: pytest.MonkeyPatch) -> None:
         tokens = Tokens(lambda: journal)

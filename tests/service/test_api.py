@@ -122,7 +122,11 @@ def test_keys_make_calls_safe_to_repeat(client: Client) -> None:
     for key in ("one", "two"):
         assert client("POST", f"{API}/spring/reports", report, Idempotency_Key=key).code == 409
     assert client("POST", f"{API}/spring/assignments", {"n": 1}, Idempotency_Key="two").code == 409
-    assert client("GET", f"{API}/spring").json["pulls"] == 1
+    assert client("POST", f"{API}/spring/reports", report, Idempotency_Key="three").code == 200
+    assert client("POST", f"{API}/spring/reports", report, Idempotency_Key="three").code == 200
+    other_report = {"reports": [{"assignment": 2, "metrics": {"click": 1}}], "ask": 2}
+    assert client("POST", f"{API}/spring/reports", other_report, Idempotency_Key="three").code == 409
+    assert client("GET", f"{API}/spring").json["pulls"] == 2
     found: list[Any] = []
     threads = [threading.Thread(target=lambda: found.append(ask(client, 1, Idempotency_Key="many"))) for _ in range(12)]
     for thread in threads:
@@ -131,7 +135,10 @@ def test_keys_make_calls_safe_to_repeat(client: Client) -> None:
         thread.join()
     assert len(found) == 12
     assert all(one == found[0] for one in found)
-    assert client("GET", f"{API}/spring").json["pending"] == 3
+    assert client("GET", f"{API}/spring").json["pending"] == 1 + 2 + 1
+    accents = [ask(client, 1, Idempotency_Key="é".encode().decode("latin-1")) for _ in range(2)]
+    assert accents[0] == accents[1]
+    assert client("GET", f"{API}/spring/events?after=1").json["events"][-1]["body"]["key"] == "é"
 
 
 def test_administration(client: Client) -> None:

@@ -171,7 +171,9 @@ def test_a_file_that_is_gone_is_not_replaced_by_an_empty_one(tmp_path: Path) -> 
         client("POST", f"{API}/spring/assignments", {"n": 3})
         path.rename(away)
         for method, place in (("GET", f"{API}/spring"), ("GET", API), ("POST", f"{API}/spring/assignments")):
-            assert client(method, place).code == 503
+            found = client(method, place)
+            assert found.code == 503
+            assert str(tmp_path) not in found.json["detail"]
         assert client("GET", "/readyz").code == 503
         assert not path.exists()
         away.rename(path)
@@ -194,13 +196,19 @@ def test_who_holds_the_lock_does_not_stop_readers(tmp_path: Path, monkeypatch: p
         thread.start()
         time.sleep(0.2)
         start = time.monotonic()
+        creating = [threading.Thread(target=client, args=("POST", API, {**NEW, "name": f"x{n}"})) for n in range(45)]
+        for one in creating:
+            one.start()
+        time.sleep(0.3)
         assert client("GET", f"{API}/spring").code == client("GET", API).code == 200
         assert client("GET", "/readyz").code == 503
         assert time.monotonic() - start < 5
         assert late == []
         other.execute("ROLLBACK")
-        thread.join()
+        for one in (thread, *creating):
+            one.join()
         assert late == [200]
+        assert client("GET", API).json["total"] == 46
         assert client("GET", "/readyz").code == 200
         other.close()
 

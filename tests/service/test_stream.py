@@ -101,6 +101,9 @@ def test_streams_end_with_a_word(tmp_path: Path) -> None:
             client("POST", f"{API}/spring/close")
             assert json.loads(next(events)["data"])["state"] == "closed"
             assert next(events) == {"event": "bye", "data": "the experiment is closed"}
+        stamp = client("GET", f"{API}/spring").json["stamp"]
+        with watching(client, Last_Event_ID=stamp) as events:
+            assert next(events) == {"event": "bye", "data": "the experiment is closed"}
         client("DELETE", f"{API}/spring")
         client.create()
         ending: Any = watching(client)

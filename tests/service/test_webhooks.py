@@ -81,7 +81,9 @@ def test_messages_are_signed_and_sent_until_they_are_taken(tmp_path: Path, recei
     test = new(address)
     receiver.codes = [500, 302, 500, 204]
     with running(address, private_webhooks=True) as (client, _):
-        made = client("POST", "/api/v1/webhooks", {"name": "w", "url": receiver.url, "events": ["decided"]})
+        made = client(
+            "POST", "/api/v1/webhooks", {"name": "w", "url": receiver.url, "events": ["decided"], "private": True}
+        )
         assert made.code == 201
         decide(test)
         receiver.wait_for(4)
@@ -110,8 +112,8 @@ def test_the_signature_of_the_specification() -> None:
 def test_the_same_id_after_a_restart(tmp_path: Path, receiver: Receiver) -> None:
     address = f"sqlite:///{tmp_path / 'x.db'}"
     test = new(address)
-    hooks = Webhooks(OpenExperiments(address), allow_private=True)
-    hooks.add("w", receiver.url)
+    hooks = Webhooks(OpenExperiments(address))
+    hooks.add("w", receiver.url, private=True)
     decide(test)
     receiver.codes = [500] * 1000
     for _ in range(2):
@@ -134,7 +136,7 @@ def test_the_same_id_after_a_restart(tmp_path: Path, receiver: Receiver) -> None
 def test_two_services_send_once(tmp_path: Path, receiver: Receiver) -> None:
     address = f"sqlite:///{tmp_path / 'x.db'}"
     test = new(address)
-    Webhooks(OpenExperiments(address), allow_private=True).add("w", receiver.url, events=["stopped"])
+    Webhooks(OpenExperiments(address)).add("w", receiver.url, events=["stopped"], private=True)
     with running(address, private_webhooks=True), running(address, private_webhooks=True):
         decide(test)
         receiver.wait_for(1)
@@ -146,8 +148,8 @@ def test_only_what_happens_from_now_on_and_to_some(tmp_path: Path, receiver: Rec
     address = f"sqlite:///{tmp_path / 'x.db'}"
     before, other, later = new(address, "a before"), new(address, "b other"), new(address, "a later")
     decide(before)
-    hooks = Webhooks(OpenExperiments(address), allow_private=True)
-    hooks.add("w", receiver.url, only="a*", format="slack")
+    hooks = Webhooks(OpenExperiments(address))
+    hooks.add("w", receiver.url, only="a*", format="slack", private=True)
     with running(address, private_webhooks=True):
         other.pause()
         later.pause()
@@ -163,9 +165,41 @@ def test_only_what_happens_from_now_on_and_to_some(tmp_path: Path, receiver: Rec
     ]
 
 
+def test_every_pause_is_told(tmp_path: Path, receiver: Receiver) -> None:
+    """However short it was, and also if nobody was there to notice."""
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test = new(address)
+    Webhooks(OpenExperiments(address)).add("w", receiver.url, events=["paused"], private=True)
+    test.pause()
+    test.resume()
+    with running(address, private_webhooks=True):
+        for _ in range(2):
+            test.pause()
+            test.resume()
+        receiver.wait_for(3)
+        time.sleep(0.5)
+    assert len({headers["webhook-id"] for headers, _ in receiver.taken}) == len(receiver.taken) == 3
+
+
+def test_both_must_allow_private_addresses(tmp_path: Path, receiver: Receiver) -> None:
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test = new(address)
+    hooks = Webhooks(OpenExperiments(address))
+    hooks.add("by name", receiver.url.replace("127.0.0.1", "localhost"))
+    hooks.add("allowed", receiver.url, private=True)
+    with running(address) as (client, _):
+        test.pause()
+        time.sleep(1.5)
+        rows = client("GET", "/api/v1/webhooks").json["webhooks"]
+        assert ["private address" in row["last"] for row in rows] == [True, True]
+        made = client("POST", "/api/v1/webhooks", {"name": "v", "url": receiver.url, "private": True})
+        assert (made.code, "--private-webhooks" in made.json["detail"]) == (422, True)
+    assert receiver.taken == []
+
+
 def test_slack_is_given_no_markup(tmp_path: Path, receiver: Receiver) -> None:
     address = f"sqlite:///{tmp_path / 'x.db'}"
-    Webhooks(OpenExperiments(address), allow_private=True).add("w", receiver.url, format="slack")
+    Webhooks(OpenExperiments(address)).add("w", receiver.url, format="slack", private=True)
     new(address, "<!channel> & <http://x|y>").pause()
     with running(address, private_webhooks=True):
         receiver.wait_for(1)
@@ -176,9 +210,9 @@ def test_a_slow_address_keeps_nobody_waiting(tmp_path: Path, receiver: Receiver)
     """And what was noticed is sent, also if it is no longer so."""
     address = f"sqlite:///{tmp_path / 'x.db'}"
     test, silent = new(address), socket.create_server(("127.0.0.1", 0))
-    hooks = Webhooks(OpenExperiments(address), allow_private=True)
-    hooks.add("a slow one", f"http://127.0.0.1:{silent.getsockname()[1]}/")
-    hooks.add("b quick one", receiver.url)
+    hooks = Webhooks(OpenExperiments(address))
+    hooks.add("a slow one", f"http://127.0.0.1:{silent.getsockname()[1]}/", private=True)
+    hooks.add("b quick one", receiver.url, private=True)
     receiver.codes = [500]
     start = time.monotonic()
     with running(address, private_webhooks=True):
@@ -211,10 +245,11 @@ def test_what_looks_wrong_and_who_is_barred(tmp_path: Path) -> None:
 def test_webhooks_are_managed(tmp_path: Path, receiver: Receiver) -> None:
     with running(f"sqlite:///{tmp_path / 'x.db'}", private_webhooks=True) as (client, _):
         path = "/api/v1/webhooks"
-        assert client("POST", path, {"name": "w", "url": receiver.url, "only": "a*"}).code == 201
-        assert client("POST", path, {"name": "w", "url": receiver.url}).code == 409
+        assert client("POST", path, {"name": "w", "url": receiver.url, "only": "a*"}).code == 422
+        assert client("POST", path, {"name": "w", "url": receiver.url, "only": "a*", "private": True}).code == 201
+        assert client("POST", path, {"name": "w", "url": receiver.url, "private": True}).code == 409
         for change in ({"url": "ftp://x"}, {"url": "http://u:p@x/"}, {"events": ["x"]}, {"format": "x"}, {"name": " "}):
-            assert client("POST", path, {"name": "v", "url": receiver.url, **change}).code == 422
+            assert client("POST", path, {"name": "v", "url": receiver.url, "private": True, **change}).code == 422
         (row,) = client("GET", path).json["webhooks"]
         assert row == {
             "name": "w",

@@ -18,11 +18,11 @@ def command() -> None:
     pass
 
 
-def _webhooks(storage: str, *, private: bool = False) -> Webhooks:
+def _webhooks(storage: str) -> Webhooks:
     from mobai.service.experiments import OpenExperiments
     from mobai.service.webhooks import Webhooks
 
-    return Webhooks(OpenExperiments(storage), allow_private=private)
+    return Webhooks(OpenExperiments(storage))
 
 
 @command.command("add")
@@ -35,7 +35,7 @@ def _webhooks(storage: str, *, private: bool = False) -> Webhooks:
 @options.storage_option()
 def add(name: str, url: str, only: str, events: tuple[str, ...], form: str, private: bool, storage: str) -> None:
     """Send what happens from now on to URL. Prints the secret that signs the messages."""
-    click.echo(_webhooks(storage, private=private).add(name, url, only, events, form))
+    click.echo(_webhooks(storage).add(name, url, only, events, form, private))
 
 
 @command.command("list")

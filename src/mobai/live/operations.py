@@ -6,6 +6,8 @@ An operation checks everything before it changes anything. Several of them can b
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import math
 import time
@@ -90,11 +92,15 @@ def tell_all(
         raise InputError(f"ask must be a whole number from 0 to {MOST_ASKED:,}, not {ask!r}")
     if key is not None and not ask:
         raise InputError("key: only a call that asks needs one; the same report twice changes nothing anyway")
-    names, who = names_of_ask(None, key, ask) | ({} if key is None else {"told": True}), made_by(by)
+    names_of_ask(None, key, ask)
+    who = made_by(by)
 
     def run(change: Change) -> list[Assignment]:
         state = change.state
+        names = _names_of_told(state, given, key, ask)
         known = known_assignments(state, ask, None, key, TOLD)
+        if known is not None and state.keys.get(f"{key}\n{names['told']}") is None:
+            raise ConflictError(f"key: {key!r} was used with other reports")
         objective_to_use(state, if_decided)  # refuses what it cannot be, before anything is told
         fresh = only_new(state.problem, state.assignments, given, state.units)
         if fresh or (ask and known is None):
@@ -138,6 +144,18 @@ def record_all(
         return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
 
     return Operation(run, even_closed=key is not None)
+
+
+def _names_of_told(state: State, given: Sequence[Any], key: str | None, ask: int) -> dict[str, Any]:
+    """Return what an ask that comes with reports says about its key: also which reports these were."""
+    if key is None:
+        return {}
+    rows = []
+    for one, metrics in map(pair_of, given):
+        number = number_of(state.problem, state.assignments, one, state.units)
+        rows.append([number, sorted(metrics.items()) if isinstance(metrics, Mapping) else repr(metrics)])
+    text = json.dumps(sorted(rows, key=repr), default=float)
+    return {**names_of_ask(None, key, ask), "told": hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}
 
 
 def _check_same(state: State, known: Sequence[Assignment], given: Sequence[tuple[Any, Any]], key: str | None) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mobai.live.journal import Event, Snapshot
 from mobai.live.settings import problem_from_body, to_body
-from mobai.live.state import State
+from mobai.live.state import Moment, State
 from mobai.rules.stopping import Decision
 from mobai.views.data import problem_json
 
@@ -41,6 +41,7 @@ def take(state: State) -> Snapshot:
         "of_complete_pulls": engine.decisions_of_complete_pulls,
         "past": engine.past,
         "refused": state.refused,
+        "timeline": state.timeline,
     }
     arrays: dict[str, Any] = {f"assignments_{name}": array for name, array in state.assignments.arrays().items()}
     for name, table in (("units", state.units), ("keys", state.keys)):
@@ -104,6 +105,7 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
         None if complete is None else _decisions(complete),
         facts["past"],
     )
+    state.timeline = [Moment(*one) for one in facts["timeline"]]
     state.trace.restore(_part_of(arrays, "trace_"), state.engine.told)
     state.health.restore(_part_of(arrays, "health_"))
     return state

@@ -40,6 +40,15 @@ class Difference(NamedTuple):
     chosen: int
 
 
+class Moment(NamedTuple):
+    """Something that somebody did to an experiment: the number of the event, its kind, when, and to which arm."""
+
+    seq: int
+    kind: str
+    at: float
+    arm: str | None = None
+
+
 class State:
     """Everything that is known after the events applied so far.
 
@@ -63,6 +72,7 @@ class State:
         self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
         self._recorded_before: list[Told] = []  # in the same moment
+        self.timeline: list[Moment] = []
         self._behind: list[tuple[Told, float]] = []  # pulls that wait to be taken in, many at a time
         self._engine = new_engine(self.settings)
         self.assignments = Assignments(len(self.settings.problem.metrics))
@@ -183,8 +193,11 @@ class State:
         for n, unit in enumerate(units):
             self._name(self.units, unit, first + n)
         if "key" in event.body:
-            by = TOLD if event.body.get("told", False) else ASKED
-            self._name(self.keys, event.body["key"], Asked(first, len(arms), event.body["n"], by).packed)
+            key, told = event.body["key"], event.body.get("told")
+            packed = Asked(first, len(arms), event.body["n"], ASKED if told is None else TOLD).packed
+            self._name(self.keys, key, packed)
+            if told is not None:
+                self._name(self.keys, f"{key}\n{told}", packed)
         return event if arms == event.body["arms"] else event._replace(body={**event.body, "arms": arms})
 
     def _name(self, table: NumberTable, name: Any, number: int) -> None:
@@ -319,22 +332,30 @@ class State:
         row = [np.nan if value is None else value for value in event.body["sd"]]
         self.engine.add_arm(with_arm(self.problem, event.body["arm"], row), event.at)
         self.health.add_arm()
+        self._note(event)
 
     def _arm_retired(self, event: Event) -> None:
         self.engine.retire_arm(self.problem.arms.index(event.body["arm"]), event.at)
+        self._note(event)
+
+    def _note(self, event: Event) -> None:
+        self.timeline.append(Moment(event.seq, event.kind, event.at, event.body.get("arm")))
 
     def _closed(self, event: Event) -> None:
         self.closed_at = event.at
+        self._note(event)
 
     def _paused(self, event: Event) -> None:
         if self.paused_at is not None:
             raise InputError("it is paused already")
         self.paused_at = event.at
+        self._note(event)
 
-    def _resumed(self, event: Event) -> None:  # noqa: ARG002
+    def _resumed(self, event: Event) -> None:
         if self.paused_at is None:
             raise InputError("it is not paused")
         self.paused_at = None
+        self._note(event)
 
 
 _HANDLERS: dict[str, Callable[[State, Event], None]] = {

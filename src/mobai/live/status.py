@@ -15,7 +15,7 @@ from mobai.engine import Verdict
 from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES, Assignments
 from mobai.live.health import Concern
 from mobai.live.settings import EVIDENCE
-from mobai.live.state import State
+from mobai.live.state import Moment, State
 from mobai.problem import FloatArray, IntArray, Problem
 from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
@@ -52,6 +52,8 @@ class Status:
         What looks wrong, with a rate of false alarms of one in a thousand per kind; not part of delta.
     ending
         Why nothing is handed out any more or at the moment (paused, time, ``max_samples``); None if something is.
+    timeline
+        What somebody did to it: paused, resumed, arms that came and went, closed.
     past
         Decisions that arms added or retired later have opened again.
     forecast
@@ -82,6 +84,7 @@ class Status:
     differences: Differences | None
     concerns: tuple[Concern, ...]
     ending: str | None
+    timeline: tuple[Moment, ...]
     past: tuple[tuple[str, str, int], ...]
     forecast: Remaining | None
     weighed_otherwise: bool = False
@@ -134,6 +137,7 @@ def describe(name: str, state: State) -> Status:
         differences=engine.differences(),
         concerns=tuple(state.concerns()),
         ending=state.ending(time.time()),
+        timeline=tuple(state.timeline),
         past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in engine.past),
         forecast=engine.forecast(),
         weighed_otherwise=state.settings.evidence != EVIDENCE,

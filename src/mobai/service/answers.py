@@ -118,6 +118,7 @@ class StatusOut(BaseModel):
     means: list[MeanOut]
     intervals: dict[str, Any]
     forecast: dict[str, float | None] | None
+    timeline: Annotated[list[dict[str, Any]], _about("Pauses, arms that came and went, the end.")]
     past: Annotated[list[list[Any]], _about("Decisions that were undone because arms came or went.")]
     weighed_otherwise: Annotated[bool, _about("Begun by a version that weighed evidence in another way.")]
     problem: dict[str, Any]

@@ -124,3 +124,4 @@ class NewWebhook(_Model):
     only: Annotated[str, Field(max_length=_LONGEST, description="A pattern of experiments' names.")] = "*"
     events: Annotated[list[str], Field(max_length=20, description="Which kinds; all unless given.")] = []
     format: Annotated[str, Field(description="standard or slack")] = "standard"
+    private: Annotated[bool, Field(strict=True, description="Whether the address may be a private one.")] = False

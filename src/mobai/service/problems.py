@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from mobai.errors import ConflictError, InputError, NotFoundError, StorageError
+from mobai.errors import AnotherHistoryError, ConflictError, InputError, NotFoundError, StorageError
 
 MEDIA_TYPE = "application/problem+json"
 _CODES = {NotFoundError: 404, ConflictError: 409, InputError: 422, StorageError: 503}
@@ -57,8 +57,12 @@ def code_of(error: Exception) -> int:
 
 async def answer_error(request: Request, error: Exception) -> Response:
     """Answer an error of the library."""
-    # Which experiments there are is not for everybody.
+    # Which experiments there are, and where the storage is, is not for everybody.
     code, detail = code_of(error), str(error).partition("; there are ")[0]
+    if isinstance(error, StorageError):
+        detail = request.app.state.service.without_address(detail)
+    if isinstance(error, AnotherHistoryError):
+        detail = "the storage was replaced or restored, and is loaded anew; try again"
     headers = {"Retry-After": str(_SECONDS)} if code == 503 else {}
     pointers = [(place, detail)] if code in (404, 409, 422) and (place := _place(detail, await _body(request))) else []
     return problem(code, detail, pointers=pointers, headers=headers)

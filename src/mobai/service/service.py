@@ -8,20 +8,24 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from mobai import views
+from mobai.live.addresses import shown_storage
 from mobai.live.experiment import Experiment
 from mobai.live.journal import Journal
 from mobai.live.operations import Operation
 from mobai.service.experiments import OpenExperiments
 from mobai.service.metrics import Metrics
+from mobai.service.problems import busy
 from mobai.service.stream import Streams
 from mobai.service.tokens import Tokens
 from mobai.service.webhooks import Webhooks
 from mobai.service.writer import Writer
 
 Result = TypeVar("Result")
+
+_MOST_SLOW = 200  # waiting to create, delete or log in
 
 
 class Rendered(NamedTuple):
@@ -56,6 +60,7 @@ class Service:
         self.webhooks = Webhooks(self.experiments, allow_private=private_webhooks)
         self._rendered: dict[str, Rendered] = {}
         self._probe: asyncio.Future[None] | None = None
+        self._slow = CapacityLimiter(8)
 
     async def start(self) -> None:
         """Begin to serve."""
@@ -81,6 +86,12 @@ class Service:
         result: Result = await self.writer.do(name, operation, size)
         return result
 
+    async def write(self, action: Callable[[], Result]) -> Result:
+        """Do something that waits for the storage's lock; not with the threads that readers need."""
+        if self._slow.statistics().tasks_waiting >= _MOST_SLOW:
+            raise busy("too many requests are waiting for the storage")
+        return await to_thread.run_sync(action, limiter=self._slow)
+
     async def read(self, name: str, look: Callable[[Experiment], Result]) -> Result:
         """Return what somebody reads off an experiment."""
         return await to_thread.run_sync(self.experiments.read, name, look)
@@ -88,7 +99,7 @@ class Service:
     async def probe(self) -> None:
         """Read the storage and write to it; raises what is wrong with it. One probe at a time, whoever asks."""
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.ensure_future(to_thread.run_sync(self._try_storage))
+            self._probe = asyncio.ensure_future(to_thread.run_sync(self._try_storage, limiter=CapacityLimiter(1)))
         await asyncio.shield(self._probe)
 
     def _try_storage(self) -> None:
@@ -115,6 +126,15 @@ class Service:
             return known
 
         return self.experiments.read(name, look)
+
+    def without_address(self, text: str) -> str:
+        """Return a complaint of the storage without where it is."""
+        if isinstance(self.experiments.storage, str) and self.experiments.storage != "memory:":
+            shown = shown_storage(self.experiments.storage)
+            for place in (f"{shown}: ", shown, shown.partition(":///")[2] or shown):
+                text = text.replace(place, "" if place.endswith(": ") else "its address")
+            text = text.partition("; creating an experiment")[0]
+        return text
 
     def forget(self, name: str) -> None:
         """Forget an experiment that was deleted."""

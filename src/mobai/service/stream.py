@@ -118,7 +118,9 @@ class Streams:
         if self._ending is not None:
             raise busy(self._ending)
         first = await to_thread.run_sync(self._render, name)  # refuses what is not there
-        topic = self._topics.setdefault(name, _Topic())
+        topic = self._topics.get(name)
+        if topic is None or (topic.last is not None and topic.last.history != first.history):
+            topic = self._topics[name] = _Topic()
         if topic.last is None:
             topic.last = first
         self._metrics.streams += 1
@@ -143,12 +145,12 @@ class Streams:
                 if update is not None and update.stamp != seen:
                     seen, silent = update.stamp, 0.0
                     yield b"id: %s\nevent: status\ndata: %s\n\n" % (update.stamp.encode(), update.data)
-                    if update.last:
-                        yield _event("bye", "the experiment is closed")
-                        return
                 elif silent >= _SECONDS_OF_SILENCE:
                     silent = 0.0
                     yield b": nothing new\n\n"
+                if update is not None and update.last:
+                    yield _event("bye", "the experiment is closed")
+                    return
                 silent += await topic.wait()
             yield _event("bye", topic.word)
         finally:

@@ -150,7 +150,11 @@ class Tokens:
         """Whether a token has not expired; of a session, neither the token it was begun with."""
         if "hash" not in body or (body.get("expires_at") is not None and time.time() >= body["expires_at"]):
             return False
-        return body.get("token") is None or self._is_valid(self._known.get(TOKEN, {}).get(body["token"], {}))
+        if body.get("token") is None:
+            return True
+        # The token itself, not another one that has its name by now.
+        token = self._known.get(TOKEN, {}).get(body["token"], {})
+        return token.get("hash") == body.get("token_hash") and self._is_valid(token)
 
     def new_code(self) -> str:
         """Return a code that logs a browser in once, within ten minutes."""
@@ -175,7 +179,8 @@ class Tokens:
         hours = f"{SECONDS_OF_A_SESSION // 3600}h"
         secret = create_token(journal, name, caller.scope, only=caller.only, expires=hours, kind=SESSION)
         if caller.key is not None:
-            journal.put_record(SESSION, name, {**journal.records(SESSION)[name], "token": caller.key})
+            about = {"token": caller.key, "token_hash": journal.records(TOKEN).get(caller.key, {}).get("hash")}
+            journal.put_record(SESSION, name, {**journal.records(SESSION)[name], **about})
         self.refresh()
         return secret
 

@@ -36,7 +36,7 @@ WEBHOOK, DELIVERED, LEASE = "webhook", "delivered", "lease"
 FORMATS = ("standard", "slack")
 _PAUSES = (5.0, 30.0, 120.0, 600.0, 3600.0, 6 * 3600.0)
 _SECONDS_BETWEEN_LOOKS = 5.0
-_SECONDS_OF_A_LEASE = 30.0
+_SECONDS_OF_A_LEASE = 10.0
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Webhooks:
     """The webhooks of a storage, and a thread that delivers."""
 
     def __init__(self, experiments: OpenExperiments, *, allow_private: bool = False) -> None:
-        self._experiments, self._allow_private = experiments, allow_private
+        self._experiments, self.allow_private = experiments, allow_private
         self._progress: dict[str, _Progress] = {}
         self._me = secrets.token_hex(8)
         self._changed, self._stops = threading.Condition(), False
@@ -84,7 +84,15 @@ class Webhooks:
     def _journal(self) -> Journal:
         return self._experiments.journal
 
-    def add(self, name: str, url: str, only: str = "*", events: Iterable[str] = (), format: str = "standard") -> str:
+    def add(
+        self,
+        name: str,
+        url: str,
+        only: str = "*",
+        events: Iterable[str] = (),
+        format: str = "standard",
+        private: bool = False,
+    ) -> str:
         """Add a webhook for what happens from now on; return the secret that signs its messages."""
         wanted = list(events)
         if not is_name(name) or len(name) > 200:
@@ -94,9 +102,10 @@ class Webhooks:
         for kind in wanted:
             if kind not in views.HAPPENINGS:
                 raise InputError(f"events must be among {', '.join(views.HAPPENINGS)}, not {kind!r}")
-        check_address(url, self._allow_private)
+        check_address(url, private)
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
         body = {"url": url, "only": only, "events": wanted, "format": format, "secret": secret, "at": time.time()}
+        body["private"] = private
         for experiment in self._matching(body):
             ids = [one["id"] for one in _happenings(experiment)]
             self._journal.put_record(DELIVERED, _key(name, experiment), {"ids": ids})
@@ -241,7 +250,8 @@ class Webhooks:
                 "timestamp": views.time_text(one["at"] or time.time()),
                 "data": about,
             }
-        return deliver(hook["url"], hook["secret"], one["id"], body, self._allow_private)
+        private = self.allow_private and bool(hook.get("private", False))
+        return deliver(hook["url"], hook["secret"], one["id"], body, private)
 
 
 def _happenings(experiment: Experiment) -> list[dict[str, Any]]:

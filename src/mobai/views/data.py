@@ -187,6 +187,7 @@ def status_json(status: Status) -> dict[str, Any]:
             "contradicted": status.intervals.contradicted.tolist(),
         },
         "forecast": None if more is None else {"samples": finite(more.samples)},
+        "timeline": [{**one._asdict(), "time": time_text(one.at)} for one in status.timeline],
         "past": [list(one) for one in status.past],
         "weighed_otherwise": status.weighed_otherwise,
         "problem": problem_json(verdict.problem),

@@ -17,17 +17,12 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
     ``at`` is None where it is not known when it happened.
     """
     verdict = status.verdict
-    found = []
+    names = verdict.problem.objective_names
+    found = [_decision(*one) for one in status.past]
     for m, decision in enumerate(verdict.decisions):
         if decision is not None:
-            objective, arm = verdict.problem.objective_names[m], verdict.answers[m] if decision.arm >= 0 else None
-            words = "no arm keeps every limit" if arm is None else f"decided for {arm}"
-            mark, text = (
-                f"{objective}\n{decision.arm}\n{decision.pull}",
-                f"{objective}: {words}, at pull {decision.pull:,}",
-            )
-            about = {"objective": objective, "arm": arm, "pull": decision.pull}
-            found.append(_one("decided", mark, text, decision.at, **about))
+            arm = verdict.answers[m] if decision.arm >= 0 else None
+            found.append(_decision(names[m], arm, decision.pull, decision.at))
     if verdict.stopped:
         answers = dict(zip(verdict.problem.objective_names, verdict.answers, strict=True))
         words = ", ".join(f"{objective}: {arm}" for objective, arm in answers.items())
@@ -40,15 +35,20 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
     for concern in status.concerns:
         subject = concern.text.partition(":")[0] if ":" in concern.text else ""
         found.append(_one("warning", f"{concern.kind}\n{subject}", concern.text, warning=concern.kind))
-    if status.paused_at:
-        found.append(_one("paused", repr(status.paused_at), "it is paused", status.paused_at))
-    elif status.ending and not status.closed_at:
+    if status.ending and not status.closed_at and not status.paused_at:
         found.append(_one("ended", status.ending, status.ending))
-    if status.closed_at:
-        found.append(_one("closed", "", "it is closed", status.closed_at))
+    for moment in status.timeline:
+        if moment.kind in ("paused", "closed"):
+            found.append(_one(moment.kind, str(moment.seq), f"it is {moment.kind}", moment.at))
     for one in found:
         one |= {"experiment": status.name, "text": f"{status.name}: {one['text']}"}
     return found
+
+
+def _decision(objective: str, arm: str | None, pull: int, at: float | None = None) -> dict[str, Any]:
+    words = "no arm keeps every limit" if arm is None else f"decided for {arm}"
+    text = f"{objective}: {words}, at pull {pull:,}"
+    return _one("decided", f"{objective}\n{arm}\n{pull}", text, at, objective=objective, arm=arm, pull=pull)
 
 
 def _one(kind: str, mark: str, text: str, at: float | None = None, **about: Any) -> dict[str, Any]:

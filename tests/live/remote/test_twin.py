@@ -228,9 +228,9 @@ def test_an_experiment_that_was_deleted_and_created_anew(storage: str, tmp_path:
         again = Experiment.create(client.address, "x", ARMS, OBJECTIVES)
         again.ask(3)
         calls: list[Callable[[], Any]] = [test.ask, test.status, test.close, test.records]
-        calls.append(partial(test.tell, 1, {"click": 1}))
+        calls += [partial(test.tell, 1, {"click": 1}), test.history, test.verify, test.replay, test.events]
         for call in calls:
-            with pytest.raises(AnotherHistoryError, match="deleted and created anew, or restored; load it again"):
+            with pytest.raises(AnotherHistoryError, match="deleted and created anew"):
                 call()
         assert again.status().pulls.sum() == 0
         restore(tmp_path / "kept.db", storage, replace=True)

@@ -19,7 +19,7 @@ from mobai.live import operations
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
 from mobai.live.health import Concern
-from mobai.live.journal import Event
+from mobai.live.journal import Event, Handle
 from mobai.live.ledger import Ledger
 from mobai.live.remote.client import Answer, HttpClient
 from mobai.live.remote.journal import HttpJournal
@@ -245,8 +245,7 @@ class RemoteExperiment(Experiment):
     @property
     def _ledger(self) -> Ledger:  # type: ignore[override]
         """The journal as this process can read it, which makes verification and replay its own."""
-        journal = HttpJournal(self._client)
-        return Ledger(journal, journal.find(self._name))
+        return Ledger(HttpJournal(self._client, self.history_id), Handle(self._name, self.number))
 
     def __repr__(self) -> str:
         """Name it, and say where it is kept."""

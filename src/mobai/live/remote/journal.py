@@ -17,8 +17,10 @@ _EVENTS_AT_A_TIME = 5_000
 class HttpJournal:
     """The experiments of a service; what changes one goes through :class:`mobai.Experiment`."""
 
-    def __init__(self, client: HttpClient) -> None:
+    def __init__(self, client: HttpClient, history: str | None = None) -> None:
         self.client = client
+        # Which history of an experiment is meant, where one is: another one is refused.
+        self._headers = {} if history is None else {"Mobai-History": history}
 
     def __repr__(self) -> str:
         """Name the address."""
@@ -54,7 +56,9 @@ class HttpJournal:
             wanted = _EVENTS_AT_A_TIME if most is None else min(most + after - start - len(found), _EVENTS_AT_A_TIME)
             if wanted <= 0:
                 break
-            page = self.client.get("experiments", handle.name, "events", after=start + len(found), limit=wanted)
+            query = {"after": start + len(found), "limit": wanted}
+            place = ("experiments", handle.name, "events")
+            page = self.client.call("GET", *place, query=query, headers=self._headers).json()
             with reading():
                 part = events_of(page["events"])
             found += part

@@ -8,9 +8,10 @@ from typing import Any
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
-from mobai.service.api.common import OPEN, PROBLEMS, ScopedRoute, answer, needs, service_of
+from mobai.service.api.common import OPEN, PROBLEMS, ScopedRoute, answer, caller_of, needs, service_of
 from mobai.service.models import NewWebhook
-from mobai.service.problems import busy
+from mobai.service.problems import RefusedError, busy
+from mobai.service.webhooks import Webhooks
 from mobai.version import __version__
 
 health = APIRouter(route_class=ScopedRoute)
@@ -62,28 +63,40 @@ async def damage(request: Request) -> Response:
     return answer({"damage": found})
 
 
+def _webhooks(request: Request) -> Webhooks:
+    """Return the webhooks, which speak of all experiments, to whom all experiments may be shown."""
+    if caller_of(request).only != "*":
+        raise RefusedError(403, "webhooks need a token that is not limited to some names")
+    return service_of(request).webhooks
+
+
 @router.get("/webhooks", openapi_extra=needs("admin"), summary="List webhooks")
 async def list_webhooks(request: Request) -> Response:
     """Return where what happens is sent to, and how the last attempts went."""
-    found: list[dict[str, Any]] = await to_thread.run_sync(service_of(request).webhooks.list)
+    found: list[dict[str, Any]] = await to_thread.run_sync(_webhooks(request).list)
     return answer({"webhooks": found})
 
 
 @router.post("/webhooks", openapi_extra=needs("admin"), status_code=201, summary="Add a webhook")
 async def add_webhook(request: Request, body: NewWebhook) -> Response:
     """Send what happens to an address from now on. The secret that signs it is shown once."""
-    secret = await to_thread.run_sync(lambda: service_of(request).webhooks.add(**body.model_dump()))
+    webhooks = _webhooks(request)
+    if body.private and not webhooks.allow_private:
+        raise RefusedError(422, "private: this service sends nothing to private addresses (--private-webhooks)")
+    secret = await service_of(request).write(lambda: webhooks.add(**body.model_dump()))
     return answer({"name": body.name, "secret": secret}, 201)
 
 
 @router.delete("/webhooks/{webhook}", openapi_extra=needs("admin"), status_code=204, summary="Remove a webhook")
 async def remove_webhook(request: Request, webhook: str) -> Response:
     """Send nothing more there."""
-    await to_thread.run_sync(service_of(request).webhooks.remove, webhook)
+    webhooks = _webhooks(request)
+    await service_of(request).write(lambda: webhooks.remove(webhook))
     return Response(None, 204)
 
 
 @router.post("/webhooks/{webhook}/test", openapi_extra=needs("admin"), summary="Try a webhook")
 async def try_webhook(request: Request, webhook: str) -> Response:
     """Send a message of the kind `test` now, and return how that went."""
-    return answer(await to_thread.run_sync(service_of(request).webhooks.try_out, webhook))
+    webhooks = _webhooks(request)
+    return answer(await service_of(request).write(lambda: webhooks.try_out(webhook)))

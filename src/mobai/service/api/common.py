@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from fastapi import Request, Response
@@ -62,7 +63,11 @@ def work(assignments: list[Assignment], stopped: bool, code: int = 200) -> Respo
 def key_of(request: Request) -> str | None:
     """Return the Idempotency-Key of a request, written plainly or as a quoted string."""
     text = request.headers.get("idempotency-key")
-    if text is None or not text.startswith('"'):
+    if text is None:
+        return None
+    with suppress(UnicodeError):  # a header is bytes; those who write more than ASCII write UTF-8
+        text = text.encode("latin-1").decode()
+    if not text.startswith('"'):
         return text
     try:
         found = json.loads(text)

@@ -56,7 +56,8 @@ async def create(request: Request, body: NewExperiment) -> Response:
     service, caller = service_of(request), caller_of(request)
     if not caller.may("admin", body.name):
         raise RefusedError(403, f"the token is for experiments named {caller.only} only")
-    code = await to_thread.run_sync(_create, service, body.model_copy(update={"by": signed(request, body.by)}))
+    given = body.model_copy(update={"by": signed(request, body.by)})
+    code = await service.write(lambda: _create(service, given))
     return answer({"name": body.name}, code, Location=f"/api/v1/experiments/{quote(body.name, safe='')}")
 
 
@@ -149,7 +150,7 @@ async def delete(request: Request, name: str) -> Response:
         service.experiments.note(name, NotFoundError(name))
         service.forget(name)
 
-    await to_thread.run_sync(remove)
+    await service.write(remove)
     return Response(None, 204)
 
 

@@ -41,7 +41,8 @@ async def login_with_token(request: Request) -> Response:
 
 
 async def _logged_in(request: Request, caller: Caller) -> Response:
-    secret = await to_thread.run_sync(service_of(request).tokens.new_session, caller)
+    service = service_of(request)
+    secret = await service.write(lambda: service.tokens.new_session(caller))
     answer = RedirectResponse("/", 303)
     secure = request.url.scheme == "https"
     answer.set_cookie(
@@ -54,8 +55,9 @@ async def _logged_in(request: Request, caller: Caller) -> Response:
 async def logout(request: Request) -> Response:
     """End the session of this browser."""
     secret = request.cookies.get(COOKIE)
+    service = service_of(request)
     if secret is not None:
-        await to_thread.run_sync(service_of(request).tokens.end_session, secret)
+        await service.write(lambda: service.tokens.end_session(secret))
     answer = RedirectResponse("/login", 303)
     answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return answer
