@@ -229,7 +229,9 @@ class RemoteExperiment(Experiment):
 
     def verify(self) -> Verification:
         """Check here what the service says: the chain of events, and what they add up to."""
-        return verify_experiment(self._ledger.journal, self._ledger.handle)
+        self.stamp()  # refuses another history
+        ledger = self._ledger
+        return verify_experiment(ledger.journal, ledger.handle)
 
     def iterate_records(self) -> Iterator[dict[str, Any]]:
         """Yield every assignment with what was told of it, as plain rows."""
@@ -253,7 +255,8 @@ class RemoteExperiment(Experiment):
 
     def events(self, after: int = 0, most: int = 1000) -> Sequence[Event]:
         """Return the events after one, at most so many of them."""
-        return self._ledger.journal.read(self._ledger.handle, after, most)
+        ledger = self._ledger
+        return ledger.journal.read(ledger.handle, after, most)
 
     def _get(self, *path: str) -> Any:
         return self._client.call("GET", "experiments", self._name, *path, headers=self._headers).json()
