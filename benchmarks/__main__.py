@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import kernels, live, oracle, surrogate, trials
+from benchmarks import kernels, live, oracle, service, surrogate, trials
 
 kernels.main()
 surrogate.main()
@@ -12,3 +12,5 @@ print()
 trials.main()
 print()
 live.main()
+print()
+service.main()

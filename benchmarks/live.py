@@ -128,10 +128,10 @@ def long_journals(folder: Path, rounds: int) -> None:
     print(f"ask + tell after 100 and 100,000 events, median ms: {short:.2f} and {long:.2f}, ratio {long / short:.2f}")
 
 
-def without_snapshot(folder: Path, events: int = 200_000) -> None:
-    """Load a journal that has no snapshot, in a process of its own; time and memory."""
-    seed = Experiment.create(f"sqlite:///{folder / 'seed.db'}", "x", ARMS, OBJECTIVES)
-    rng, url = np.random.default_rng(0), f"sqlite:///{folder / 'bare.db'}"
+def write_rounds(folder: Path, url: str, events: int) -> None:
+    """Write a journal of asks and reports, as a live run makes them, without a snapshot."""
+    seed = Experiment.create(f"sqlite:///{folder / f'seed of {events}.db'}", "x", ARMS, OBJECTIVES)
+    rng = np.random.default_rng(0)
 
     def rounds() -> Iterator[journal.Event]:
         for k in range(events // 2):
@@ -141,6 +141,12 @@ def without_snapshot(folder: Path, events: int = 200_000) -> None:
             yield journal.Event(3 + 2 * k, "told", k + 0.5, {"reports": [report]})
 
     open_journal(url, create=True).create("x", seed.history()[0], rounds())
+
+
+def without_snapshot(folder: Path, events: int = 200_000) -> None:
+    """Load a journal that has no snapshot, in a process of its own; time and memory."""
+    url = f"sqlite:///{folder / 'bare.db'}"
+    write_rounds(folder, url, events)
     done = subprocess.run([sys.executable, "-c", _LOAD, url], check=True, capture_output=True, text=True)
     seconds, megabytes = map(float, done.stdout.split())
     rate = 1e6 * seconds / events

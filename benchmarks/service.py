@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mobai import Experiment
+from benchmarks.live import write_rounds
+from mobai import Experiment, views
 
 ARMS = ["a", "b", "c", "d"]
 OBJECTIVES = ["clicks:gaussian=1", "cost:min:gaussian=1"]
@@ -265,6 +266,23 @@ def viewers(folder: Path, port: int, count: int = 200) -> None:
     print(f"{count} viewers, ten reports a second: {used / passed:.1%} of a core, {rate:.1f} updates per second each")
 
 
+def sizes(folder: Path, rounds: int = 15) -> None:
+    """Make the status of a short and of a long experiment, in turns."""
+    tests = {}
+    for pulls in (1_000, 500_000):
+        url = f"sqlite:///{folder / f'{pulls}.db'}"
+        write_rounds(folder, url, 2 * pulls)
+        tests[pulls] = Experiment.load(url, "x")
+    times: dict[int, list[float]] = {pulls: [] for pulls in tests}
+    for _ in range(rounds):
+        for pulls, test in tests.items():
+            start = time.perf_counter()
+            views.status_json(test.status())
+            times[pulls].append(1000 * (time.perf_counter() - start))
+    short, long = (sorted(values)[rounds // 2] for values in times.values())
+    print(f"status after 500,000 pulls {long:.1f} ms, after 1,000 {short:.1f} ms: ratio {long / short:.2f}")
+
+
 def _cpu(pid: int) -> float:
     """Return how many seconds of processor time a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -282,6 +300,7 @@ def main() -> None:
         single_reports(folder, 8472)
         batches(folder, 8473)
         viewers(folder, 8474)
+        sizes(folder)
 
 
 if __name__ == "__main__":
