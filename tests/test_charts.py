@@ -86,6 +86,7 @@ def test_lines_end_where_the_series_does() -> None:
     top = 1.08 * max(1.0, (series.evidence.clip(0) / series.threshold).max())
     assert [x, y] == pytest.approx([1000.0, 1000 * (1 - share / top)], abs=0.1)
     assert f"score {share:.0%}</li>" in html
+    assert "score decided</li>" in views.evidence_chart(series, {"score"})
     shares = views.allocation_chart(series)
     assert f"A {series.asked[-1, 0] / series.asked[-1].sum():.0%}</li>" in shares
 

@@ -36,6 +36,7 @@ _COMMANDS = {
     "delete": "Remove an experiment with everything it recorded.",
     "experiments": "List the experiments of a storage.",
     "export": "Print everything an experiment has recorded.",
+    "report": "Write where an experiment stands into one file.",
     "verify": "Is everything what was written?",
     "backup": "Write all experiments of a storage into a file.",
     "restore": "Bring the experiments of a backup back.",

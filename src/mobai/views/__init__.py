@@ -3,7 +3,7 @@
 The command line, notebooks and reports share them. They read the objects they show and import none of them.
 """
 
-from mobai.views.charts import allocation_chart, evidence_chart, forest
+from mobai.views.charts import allocation_chart, chart_style, evidence_chart, forest
 from mobai.views.data import (
     analysis_json,
     event_json,
@@ -34,6 +34,7 @@ from mobai.views.pages import (
     to_text,
     verdict_html,
 )
+from mobai.views.report import report_html, report_markdown
 from mobai.views.rows import csv_text, json_lines, plain_value
 from mobai.views.tables import (
     arms_to_show,
@@ -73,6 +74,7 @@ __all__ = [
     "arms_to_show",
     "bound_html",
     "certification",
+    "chart_style",
     "comparison_tables",
     "csv_text",
     "differences_table",
@@ -101,6 +103,8 @@ __all__ = [
     "plural",
     "problem_json",
     "progress_table",
+    "report_html",
+    "report_markdown",
     "samples_text",
     "series_json",
     "status_blocks",

@@ -7,8 +7,9 @@ is also there as text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mobai.views.tables import arms_to_show
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 # How lines are told apart without colour.
 _DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "12 4")
 _ROOM = 0.04  # at the ends of a scale
+
+
+def chart_style() -> str:
+    """Return the style sheet that charts and reports are made for."""
+    return Path(__file__).with_name("charts.css").read_text(encoding="utf-8")
 
 
 class Scale:
@@ -127,15 +133,20 @@ def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<line class="{kind}" x1="{x1:.2f}%" y1="{y1:g}%" x2="{x2:.2f}%" y2="{y2:g}%"/>'
 
 
-def evidence_chart(series: Series) -> str:
-    """Return how the evidence of every objective came near what is needed, over the pulls."""
+def evidence_chart(series: Series, decided: Collection[str] = ()) -> str:
+    """Return how the evidence of every objective came near what is needed, over the pulls.
+
+    Of one that is ``decided`` the evidence may fall later, which undoes nothing.
+    """
     columns = [
         [max(float(value), 0.0) / series.threshold if math.isfinite(value) else 0.0 for value in column]
         for column in series.evidence.T
     ]
     lines = dict(zip(series.problem.objective_names, columns, strict=True))
     top = 1.08 * max([1.0, *(value for column in columns for value in column)])
-    return _lines_chart("evidence", "Evidence, of what a decision takes", lines, series.pulls.tolist(), top, level=1.0)
+    words = {name: "decided" for name in lines if name in decided}
+    title = "Evidence, of what a decision takes"
+    return _lines_chart("evidence", title, lines, series.pulls.tolist(), top, level=1.0, words=words)
 
 
 def allocation_chart(series: Series) -> str:
@@ -155,6 +166,7 @@ def _lines_chart(
     pulls: Sequence[int],
     top: float,
     level: float | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> str:
     """Draw lines over pulls: they fill any width, while texts and strokes keep their size."""
     if not pulls:
@@ -169,7 +181,7 @@ def _lines_chart(
         drawn.append(f'<polyline {_stroke(n)} points="{points}"/>')
     keys = "".join(
         f'<li><svg class="key" aria-hidden="true"><line {_stroke(n)} x1="0" y1="50%" x2="100%" y2="50%"/></svg>'
-        f"{escape(name)} {column[-1]:.0%}</li>"
+        f"{escape(name)} {(words or {}).get(name, f'{column[-1]:.0%}')}</li>"
         for n, (name, column) in enumerate(lines.items())
     )
     space = 'viewBox="0 0 1000 1000" preserveAspectRatio="none"'

@@ -71,6 +71,8 @@ async def show(request: Request, name: str, part: bool = False) -> Response:
 def _facts(experiment: Experiment) -> dict[str, Any]:
     status, series = experiment.status(), experiment.series()
     problem = status.verdict.problem
+    pairs = zip(problem.objective_names, status.verdict.decisions, strict=True)
+    decided = {name for name, decision in pairs if decision is not None}
     return {
         "name": status.name,
         "path": _path(status.name),
@@ -80,7 +82,7 @@ def _facts(experiment: Experiment) -> dict[str, Any]:
         "line": views.status_line(status),
         "remarks": views.status_remarks(status),
         "forests": [views.forest(status, m) for m in range(len(problem.metrics))],
-        "evidence": views.evidence_chart(series),
+        "evidence": views.evidence_chart(series, decided),
         "allocation": views.allocation_chart(series),
         "limits": views.comparison_tables(status.verdict, status.pulls, status.differences),
         "caption": views.intervals_caption(status.verdict, status.intervals),

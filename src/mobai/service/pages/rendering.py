@@ -8,6 +8,8 @@ from typing import Any
 
 from fastapi import Response
 
+from mobai import views
+
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
@@ -36,5 +38,6 @@ def page(template: str, code: int = 200, **facts: Any) -> Response:
 
 @lru_cache(maxsize=16)
 def static_file(name: str) -> bytes:
-    """Return a file that pages load."""
-    return (files("mobai.service.pages") / "static" / name).read_bytes()
+    """Return a file that pages load; the style sheet begins with that of the charts."""
+    found = (files("mobai.service.pages") / "static" / name).read_bytes()
+    return views.chart_style().encode() + found if name == "style.css" else found
