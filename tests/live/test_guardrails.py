@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.live.rounds import facts
 
-from mobai import ConflictError, Experiment, InputError, NotFoundError, Unit
+from mobai import ConflictError, Experiment, InputError, NotFoundError, Unit, views
 from mobai.live import ledger
 from mobai.live.journal import Event, Journal, MemoryJournal
 from mobai.live.state import State
@@ -331,3 +331,17 @@ def test_zero_has_no_sign() -> None:
     assert not np.signbit(status.means).any()
     assert status.differences is not None
     assert (np.abs(status.differences.lower) <= 1).all()
+
+
+def test_a_decision_that_nobody_qualifies_is_past_once_another_arm_comes() -> None:
+    limit = ["errors:bernoulli:at-most=0.1:eps=0.05"]
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["click:bernoulli"], guardrails=limit)
+    while not test.verdict().stopped:
+        test.record_all([(arm, {"click": 1, "errors": 1}) for arm in ("A", "B")])
+    (decision,) = test.verdict().decisions
+    assert decision is not None
+    assert test.verdict().answers == ("none qualifies",)
+    test.add_arm("C")
+    assert test.status().past == (("click", "none qualifies", decision.pull),)
+    (told,) = [one for one in views.happenings_json(test.status()) if one["kind"] == "decided"]
+    assert (told["arm"], told["text"]) == (None, f"x: click: no arm keeps every limit, at pull {decision.pull}")

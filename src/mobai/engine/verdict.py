@@ -14,6 +14,7 @@ from mobai.problem import FloatArray, Problem
 from mobai.problem.guardrail import NOBODY
 from mobai.problem.problem import frozen
 from mobai.rules.stopping import Decision
+from mobai.views.happenings import NOBODY_QUALIFIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +119,7 @@ class Verdict:
     @property
     def answers(self) -> tuple[str, ...]:
         """The names of the recommended arms; ``"none qualifies"`` where no arm keeps every limit."""
-        return tuple("none qualifies" if arm == NOBODY else self.problem.arms[arm] for arm in self.recommended)
+        return tuple(NOBODY_QUALIFIES if arm == NOBODY else self.problem.arms[arm] for arm in self.recommended)
 
     def limit_status(self, guardrail: int, arm: int) -> str:
         """Return what can be said of an arm and a limit: ``kept``, ``broken``, ``open``, or ``-`` for a baseline."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from mobai.live.journal import Event, Snapshot
 from mobai.live.settings import problem_from_body, to_body
-from mobai.live.state import Moment, State
+from mobai.live.state import Milestone, State
 from mobai.rules.stopping import Decision
 from mobai.views.data import problem_json
 
@@ -105,7 +105,7 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
         None if complete is None else _decisions(complete),
         facts["past"],
     )
-    state.timeline = [Moment(*one) for one in facts["timeline"]]
+    state.timeline = [Milestone(*one) for one in facts["timeline"]]
     state.trace.restore(_part_of(arrays, "trace_"), state.engine.told)
     state.health.restore(_part_of(arrays, "health_"))
     return state

@@ -40,7 +40,7 @@ class Difference(NamedTuple):
     chosen: int
 
 
-class Moment(NamedTuple):
+class Milestone(NamedTuple):
     """Something that somebody did to an experiment: the number of the event, its kind, when, and to which arm."""
 
     seq: int
@@ -72,7 +72,7 @@ class State:
         self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
         self._recorded_before: list[Told] = []  # in the same moment
-        self.timeline: list[Moment] = []
+        self.timeline: list[Milestone] = []
         self._behind: list[tuple[Told, float]] = []  # pulls that wait to be taken in, many at a time
         self._engine = new_engine(self.settings)
         self.assignments = Assignments(len(self.settings.problem.metrics))
@@ -339,7 +339,7 @@ class State:
         self._note(event)
 
     def _note(self, event: Event) -> None:
-        self.timeline.append(Moment(event.seq, event.kind, event.at, event.body.get("arm")))
+        self.timeline.append(Milestone(event.seq, event.kind, event.at, event.body.get("arm")))
 
     def _closed(self, event: Event) -> None:
         self.closed_at = event.at

@@ -15,11 +15,12 @@ from mobai.engine import Verdict
 from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES, Assignments
 from mobai.live.health import Concern
 from mobai.live.settings import EVIDENCE
-from mobai.live.state import Moment, State
+from mobai.live.state import Milestone, State
 from mobai.problem import FloatArray, IntArray, Problem
 from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
+from mobai.views.happenings import NOBODY_QUALIFIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ class Status:
     differences: Differences | None
     concerns: tuple[Concern, ...]
     ending: str | None
-    timeline: tuple[Moment, ...]
+    timeline: tuple[Milestone, ...]
     past: tuple[tuple[str, str, int], ...]
     forecast: Remaining | None
     weighed_otherwise: bool = False
@@ -138,10 +139,14 @@ def describe(name: str, state: State) -> Status:
         concerns=tuple(state.concerns()),
         ending=state.ending(time.time()),
         timeline=tuple(state.timeline),
-        past=tuple((objective, problem.arms[one.arm], one.pull) for objective, one in engine.past),
+        past=tuple((objective, _answer(problem, one.arm), one.pull) for objective, one in engine.past),
         forecast=engine.forecast(),
         weighed_otherwise=state.settings.evidence != EVIDENCE,
     )
+
+
+def _answer(problem: Problem, arm: int) -> str:
+    return problem.arms[arm] if arm >= 0 else NOBODY_QUALIFIES
 
 
 def records_of(problem: Problem, assignments: Assignments) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mobai.live.status import Status
 
+# The answer where it is decided that no arm keeps every limit.
+NOBODY_QUALIFIES = "none qualifies"
 # The kinds, in the order in which they usually come.
 HAPPENINGS = ("decided", "stopped", "barred", "warning", "paused", "ended", "closed")
 
@@ -21,8 +23,7 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
     found = [_decision(*one) for one in status.past]
     for m, decision in enumerate(verdict.decisions):
         if decision is not None:
-            arm = verdict.answers[m] if decision.arm >= 0 else None
-            found.append(_decision(names[m], arm, decision.pull, decision.at))
+            found.append(_decision(names[m], verdict.answers[m], decision.pull, decision.at))
     if verdict.stopped:
         answers = dict(zip(verdict.problem.objective_names, verdict.answers, strict=True))
         words = ", ".join(f"{objective}: {arm}" for objective, arm in answers.items())
@@ -37,18 +38,20 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
         found.append(_one("warning", f"{concern.kind}\n{subject}", concern.text, warning=concern.kind))
     if status.ending and not status.closed_at and not status.paused_at:
         found.append(_one("ended", status.ending, status.ending))
-    for moment in status.timeline:
-        if moment.kind in ("paused", "closed"):
-            found.append(_one(moment.kind, str(moment.seq), f"it is {moment.kind}", moment.at))
+    for milestone in status.timeline:
+        if milestone.kind in ("paused", "closed"):
+            text = f"it is {milestone.kind}"
+            found.append(_one(milestone.kind, str(milestone.seq), text, milestone.at))
     for one in found:
         one |= {"experiment": status.name, "text": f"{status.name}: {one['text']}"}
     return found
 
 
-def _decision(objective: str, arm: str | None, pull: int, at: float | None = None) -> dict[str, Any]:
-    words = "no arm keeps every limit" if arm is None else f"decided for {arm}"
-    text = f"{objective}: {words}, at pull {pull:,}"
-    return _one("decided", f"{objective}\n{arm}\n{pull}", text, at, objective=objective, arm=arm, pull=pull)
+def _decision(objective: str, answer: str, pull: int, at: float | None = None) -> dict[str, Any]:
+    nobody = answer == NOBODY_QUALIFIES
+    words = "no arm keeps every limit" if nobody else f"decided for {answer}"
+    about = {"objective": objective, "arm": None if nobody else answer, "pull": pull}
+    return _one("decided", f"{objective}\n{answer}\n{pull}", f"{objective}: {words}, at pull {pull:,}", at, **about)
 
 
 def _one(kind: str, mark: str, text: str, at: float | None = None, **about: Any) -> dict[str, Any]:

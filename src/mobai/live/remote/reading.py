@@ -17,7 +17,7 @@ from mobai.errors import InputError, StorageError
 from mobai.live.health import Concern
 from mobai.live.journal import Event
 from mobai.live.settings import Settings, problem_from_body
-from mobai.live.state import Moment
+from mobai.live.state import Milestone
 from mobai.live.status import Status
 from mobai.live.trace import Series
 from mobai.problem import FloatArray, Problem
@@ -71,7 +71,7 @@ def status_of(facts: Facts, settings: Settings) -> Status:
         barred=np.array([arm["barred"] for arm in arms]),
         differences=_differences(problem, facts["differences"]),
         concerns=tuple(Concern(**concern) for concern in facts["concerns"]),
-        timeline=tuple(Moment(*(one[key] for key in Moment._fields)) for one in facts["timeline"]),
+        timeline=tuple(Milestone(*(one[key] for key in Milestone._fields)) for one in facts["timeline"]),
         past=tuple((objective, arm, pull) for objective, arm, pull in facts["past"]),
         forecast=remaining,
         weighed_otherwise=facts["weighed_otherwise"],
