@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import ipaddress
-import logging
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from mobai.engine.warm_up import kernels_are_cold, warm_up, warm_up_folding
 from mobai.errors import InputError, StorageError
@@ -66,6 +66,18 @@ def serve(
         )
     service.tokens.refresh()
     listening = _bind(host, port)
+    _get_ready(say)
+    server = _Server(_config(make_app(service, hosts=[host, *allowed_hosts])))
+    server.service = service
+    named = host if ":" not in host else f"[{host}]"
+    link = _announce(service, storage, f"http://{named}:{listening.getsockname()[1]}", say)
+    if ready is not None:
+        ready(link)
+    server.run(sockets=[listening])
+
+
+def _get_ready(say: Callable[[str], None]) -> None:
+    """Compile or load everything that requests need."""
     if kernels_are_cold():
         say("compiling kernels, once on this machine: that takes about half a minute (`mobai warm` does it ahead)")
     warm_up(TopTwo())
@@ -73,10 +85,10 @@ def serve(
     # What is loaded by now stays: looking through it for garbage again and again would stop everything for 0.1 s.
     gc.collect()
     gc.freeze()
-    named = host if ":" not in host else f"[{host}]"
-    address = f"http://{named}:{listening.getsockname()[1]}"
-    app = make_app(service, hosts=[host, *allowed_hosts])
-    config = uvicorn.Config(
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
@@ -88,20 +100,18 @@ def serve(
         timeout_keep_alive=75,
         backlog=2048,
     )
-    server = _Server(config)
-    server.service = service
-    say(f"serving {shown_storage(storage)} at {address}{' (read-only)' if read_only else ''}; Ctrl-C ends it")
-    link = address
+
+
+def _announce(service: Service, storage: str, address: str, say: Callable[[str], None]) -> str:
+    """Say what is served, and to whom; return the address for a browser."""
+    say(f"serving {shown_storage(storage)} at {address}{' (read-only)' if service.read_only else ''}; Ctrl-C ends it")
     if service.tokens.any:
         link = f"{address}/login?code={service.tokens.new_code()}"
         say(f"log in once, within ten minutes: {link}")
-    else:
-        does = "read" if read_only else "do"
-        say(f"there is no token: whoever can run programs on this machine can {does} everything (`mobai token create`)")
-    if ready is not None:
-        ready(link)
-    server.run(sockets=[listening])
-    logging.getLogger(__name__).info("ended")
+        return link
+    does = "read" if service.read_only else "do"
+    say(f"there is no token: whoever can run programs on this machine can {does} everything (`mobai token create`)")
+    return address
 
 
 def _has_tokens(storage: str) -> bool:
