@@ -181,6 +181,18 @@ def test_every_pause_is_told(tmp_path: Path, receiver: Receiver) -> None:
     assert len({headers["webhook-id"] for headers, _ in receiver.taken}) == len(receiver.taken) == 3
 
 
+def test_adding_a_name_that_is_taken_changes_nothing(tmp_path: Path, receiver: Receiver) -> None:
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test, hooks = new(address), Webhooks(OpenExperiments(address))
+    hooks.add("w", receiver.url, events=["paused"], private=True)
+    test.pause()
+    with pytest.raises(ConflictError, match="there is a webhook 'w' already"):
+        hooks.add("w", receiver.url, private=True)
+    with running(address, private_webhooks=True):
+        receiver.wait_for(1)
+    assert json.loads(receiver.taken[0][1])["type"] == "experiment.paused"
+
+
 def test_both_must_allow_private_addresses(tmp_path: Path, receiver: Receiver) -> None:
     address = f"sqlite:///{tmp_path / 'x.db'}"
     test = new(address)

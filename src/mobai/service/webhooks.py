@@ -103,9 +103,10 @@ class Webhooks:
             if kind not in views.HAPPENINGS:
                 raise InputError(f"events must be among {', '.join(views.HAPPENINGS)}, not {kind!r}")
         check_address(url, private)
+        if name in self._journal.records(WEBHOOK):
+            raise ConflictError(f"name: there is a webhook {name!r} already")
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
-        body = {"url": url, "only": only, "events": wanted, "format": format, "secret": secret, "at": time.time()}
-        body["private"] = private
+        body = {"url": url, "only": only, "events": wanted, "format": format, "secret": secret, "private": private}
         for experiment in self._matching(body):
             ids = [one["id"] for one in _happenings(experiment)]
             self._journal.put_record(DELIVERED, _key(name, experiment), {"ids": ids})
