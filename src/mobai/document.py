@@ -95,13 +95,21 @@ def _html(block: Block, pictures: Path) -> str:
             words = html.escape(caption)
             image = f'<img alt="{words}" src="data:image/png;base64,{data}">'
             return f"<figure>{image}<figcaption>{words}</figcaption></figure>"
-        case Table(header, rows, left):
-            top = _html_row(header, "th", left)
-            return (
-                f"<table><thead>{top}</thead><tbody>{''.join(_html_row(r, 'td', left) for r in rows)}</tbody></table>"
-            )
+        case Table():
+            return to_rows(block)
 
 
-def _html_row(cells: Sequence[str], tag: str, left: int) -> str:
-    parts = (f"<{tag}{' class=left' if n < left else ''}>{html.escape(cell)}</{tag}>" for n, cell in enumerate(cells))
-    return f"<tr>{''.join(parts)}</tr>"
+def to_rows(table: Table) -> str:
+    """Write a table as HTML; the first cell of a row is its heading."""
+    top = "".join(f'<th scope="col"{_side(table, n)}>{html.escape(cell)}</th>' for n, cell in enumerate(table.header))
+    rows = "".join(f"<tr>{''.join(_cell(table, n, cell) for n, cell in enumerate(row))}</tr>" for row in table.rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(table: Table, n: int, cell: str) -> str:
+    tag, scope = ("th", ' scope="row"') if n == 0 else ("td", "")
+    return f"<{tag}{scope}{_side(table, n)}>{html.escape(cell)}</{tag}>"
+
+
+def _side(table: Table, n: int) -> str:
+    return ' class="left"' if n < table.left else ""

@@ -86,7 +86,7 @@ def running(storage: str | Journal, **options: Any) -> Iterator[tuple[Client, Se
     try:
         yield Client(port), service
     finally:
-        service.streams.end("the service is shutting down")
+        service.end_streams()
         server.should_exit = True
         thread.join()
 

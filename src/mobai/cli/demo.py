@@ -8,16 +8,23 @@ import click
 
 from mobai import Policy, TopTwo, Uniform, lower_bound, views
 from mobai.cli import options, screen
+from mobai.cli.serve import serve_storage
 from mobai.lab.instances import ads
 from mobai.lab.trial import Trial, run_trial
+from mobai.live.journal import MemoryJournal
 from mobai.theory.confidence import resolve_log_inv_delta
 
 
 @click.command("demo")
 @options.delta_option()
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Fixes the whole run.")
-def command(delta: float, seed: int) -> None:
+@click.option("--serve", "serves", is_flag=True, help="Show it live in a browser instead; nothing is kept.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="For --serve; 0 for any.")
+def command(delta: float, seed: int, serves: bool, port: int) -> None:
     """Find the best of six adverts for each of three metrics, on simulated visitors."""
+    if serves:
+        serve_storage(MemoryJournal(), port=port, browser=True, demo=True)
+        return
     instance = ads()
     resolve_log_inv_delta(delta)
     objectives = ", ".join(f"{o.name} ({o.direction})" for o in instance.objectives)

@@ -8,12 +8,12 @@ from typing import Any
 import click
 import numpy as np
 
-from mobai import LowerBound, lower_bound
+from mobai import LowerBound
 from mobai.cli import options, screen
 from mobai.lab.instances import find_instance
+from mobai.lab.plan import Plan, make_plan
 from mobai.problem import Instance
 from mobai.theory.confidence import resolve_log_inv_delta
-from mobai.theory.forecast import forecast_samples
 
 _MOST_ROWS = 30
 _MOST_PAIRS = 10
@@ -30,16 +30,11 @@ def command(source: str, delta: float, as_json: bool, **limits: Any) -> None:
     log_inv_delta = resolve_log_inv_delta(delta)
     instance = find_instance(source, **limits)
     with screen.working("solving"):
-        bound = lower_bound(instance)
-    numbers = {
-        "samples_lower_bound": bound.samples(delta),
-        "samples_expected": forecast_samples(instance, bound.weights, log_inv_delta),
-        "samples_uniform": forecast_samples(instance, np.full(instance.shape[0], 1 / instance.shape[0]), log_inv_delta),
-    }
+        plan = make_plan(instance, log_inv_delta)
     if as_json:
-        click.echo(json.dumps(_as_json(instance, bound, delta, numbers), indent=2))
+        click.echo(json.dumps(_as_json(plan, delta), indent=2))
     else:
-        _report(instance, bound, delta, numbers)
+        _report(plan, delta)
 
 
 def bottlenecks(instance: Instance, bound: LowerBound) -> list[tuple[str, str, str, float]]:
@@ -53,7 +48,8 @@ def bottlenecks(instance: Instance, bound: LowerBound) -> list[tuple[str, str, s
     return rows
 
 
-def _as_json(instance: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> dict[str, Any]:
+def _as_json(plan: Plan, delta: float) -> dict[str, Any]:
+    instance, bound = plan.instance, plan.bound
     best = [instance.arms[arm] for arm in bound.answers]
     return {
         "delta": delta,
@@ -62,7 +58,9 @@ def _as_json(instance: Instance, bound: LowerBound, delta: float, numbers: dict[
         "relative_gap": bound.gap,
         "exact": bound.exact,
         "shares": dict(zip(instance.arms, bound.weights.tolist(), strict=True)),
-        **numbers,
+        "samples_lower_bound": plan.lowest,
+        "samples_expected": plan.expected,
+        "samples_uniform": plan.uniform,
         "threshold": "mixture",
         "certified": True,
         "bottlenecks": [
@@ -72,7 +70,8 @@ def _as_json(instance: Instance, bound: LowerBound, delta: float, numbers: dict[
     }
 
 
-def _report(instance: Instance, bound: LowerBound, delta: float, numbers: dict[str, float]) -> None:
+def _report(plan: Plan, delta: float) -> None:
+    instance, bound = plan.instance, plan.bound
     best = screen.plain_table("objective", "best arm")
     for m, objective in enumerate(instance.objectives):
         best.add_row(f"{objective.name} ({objective.direction})", instance.arms[bound.answers[m]])
@@ -89,11 +88,11 @@ def _report(instance: Instance, bound: LowerBound, delta: float, numbers: dict[s
     screen.say()
     table = screen.plain_table(">samples", f"at delta = {delta:g}")
     table.add_row(
-        f"{numbers['samples_lower_bound']:,.0f}",
+        f"{plan.lowest:,.0f}",
         f"lower bound on the mean of any rule (c* = {bound.value:.6g})",
     )
-    table.add_row(f"{numbers['samples_expected']:,.0f}", "expected with a certified stop and these shares")
-    table.add_row(f"{numbers['samples_uniform']:,.0f}", "expected with a certified stop and uniform sampling")
+    table.add_row(f"{plan.expected:,.0f}", "expected with a certified stop and these shares")
+    table.add_row(f"{plan.uniform:,.0f}", "expected with a certified stop and uniform sampling")
     screen.out.print(table)
     screen.say()
     screen.say(f"c* is certified to a relative gap of {bound.gap:.1g}; expectations are noise-free forecasts with the")

@@ -6,12 +6,17 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from mobai.cli import options, screen
 from mobai.errors import InputError
 from mobai.extras import need
+
+if TYPE_CHECKING:
+    from mobai.live.journal import Journal
+    from mobai.service.server import ServeOptions
 
 
 @click.command("serve")
@@ -35,9 +40,25 @@ def command(
     access_log: bool,
     browser: bool,
 ) -> None:
-    """Serve the experiments of a storage over HTTP: an API for any language."""
+    """Serve the experiments of a storage over HTTP: pages for people, an API for any language."""
     if storage.startswith(("http://", "https://")):
         raise InputError("storage: a service serves a database, not another service")
+    serve_storage(
+        storage,
+        host=host,
+        port=port,
+        allowed_hosts=hosts,
+        read_only=read_only,
+        private_webhooks=private_webhooks,
+        access_log=access_log,
+        browser=browser,
+    )
+
+
+def serve_storage(
+    storage: str | Journal, *, access_log: bool = False, browser: bool = False, **options: Unpack[ServeOptions]
+) -> None:
+    """Serve a storage until the process is told to stop; ``browser`` opens it in one."""
     need("fastapi")
     need("uvicorn")
     from mobai.service.server import serve
@@ -45,13 +66,9 @@ def command(
     with _logging_to_stderr(access_log):
         serve(
             storage,
-            host=host,
-            port=port,
-            allowed_hosts=hosts,
-            read_only=read_only,
-            private_webhooks=private_webhooks,
             say=lambda line: screen.err.print(f"mobai: {line}", soft_wrap=True),
             ready=_open_browser if browser else None,
+            **options,
         )
 
 

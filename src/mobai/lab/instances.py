@@ -70,6 +70,17 @@ def ads() -> Instance:
     return Instance(means, sd=[1.0, 10.0, 8.0], arms=arms, objectives=["clicks", "cost:min", "dwell"])
 
 
+def guarded_ads() -> Instance:
+    """Return the six adverts with a limit: too many visitors complain about the one with the most clicks."""
+    plain = ads()
+    means = plain.means.copy()
+    means[-1, 0] = 3.3
+    complaints = np.array([[0.01], [0.02], [0.02], [0.01], [0.02], [0.2]])
+    sd = np.hstack([plain.sd, np.sqrt(complaints * (1 - complaints))])
+    limits = ["complaints:bernoulli:at-most=0.05:eps=0.03"]
+    return Instance(np.hstack([means, complaints]), sd, plain.arms, plain.objectives, guardrails=limits)
+
+
 BUILT_IN = {"ads": ads, "remark2": remark2, "snw": snw, "synthetic": synthetic}
 
 

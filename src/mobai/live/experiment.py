@@ -37,7 +37,7 @@ from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.objective import is_name
-from mobai.views import problem_json
+from mobai.views import experiment_html, problem_json
 
 Result = TypeVar("Result")
 
@@ -340,7 +340,7 @@ class Experiment:
         return str(self.status())
 
     def _repr_html_(self) -> str:
-        return self.status()._repr_html_()
+        return experiment_html(self.status(), self.series())
 
     def history(self) -> Sequence[Event]:
         """Return every event from the beginning."""

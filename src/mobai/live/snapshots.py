@@ -21,7 +21,7 @@ from mobai.rules.stopping import Decision
 from mobai.views.data import problem_json
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 11
+_LAYOUT = 12
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -37,6 +37,7 @@ def take(state: State) -> Snapshot:
         "created_at": state.created_at,
         "closed_at": state.closed_at,
         "paused_at": state.paused_at,
+        "last_report_at": state.last_report_at,
         "decisions": engine.verdict().decisions,
         "of_complete_pulls": engine.decisions_of_complete_pulls,
         "past": engine.past,
@@ -94,6 +95,7 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state = State(Event(1, "created", facts["created_at"], facts["settings"]))
     state.seq, state.head = facts["seq"], facts["head"]
     state.closed_at, state.paused_at, state.refused = facts["closed_at"], facts["paused_at"], int(facts["refused"])
+    state.last_report_at = facts["last_report_at"]
     for name, table in (("units", state.units), ("keys", state.keys)):
         table.restore({key: arrays[f"{name}_{key}"] for key in ("first", "second", "numbers")})
     state.assignments.restore({name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told")})

@@ -68,6 +68,7 @@ class State:
         self.head = first.hash
         self.closed_at: float | None = None
         self.paused_at: float | None = None
+        self.last_report_at: float | None = None
         self.units, self.keys = NumberTable(), NumberTable()
         self.refused = 0  # pulls that were lost because of their value
         self.seq = 1
@@ -249,6 +250,7 @@ class State:
 
     def _tell(self, told: list[Told], at: float) -> None:
         """Let the engine take in what was told, and those who follow how it goes: at the latest when somebody looks."""
+        self.last_report_at = at
         if len(told) == 1 and told[0].complete is told[0].rewards and self._engine.can_fold:
             self._behind.append((told[0], at))
             if len(self._behind) >= _MOST_BEHIND or self._engine.told + len(self._behind) >= self.trace.next:

@@ -43,8 +43,8 @@ class Status:
         Assignments by how they stand: of which nothing was told yet, of which metrics are missing that may still come.
     events, head
         How long the journal is, and the hash of its last event: written down, it proves later that nothing changed.
-    created_at, closed_at, paused_at
-        Unix times; None while it is open, and while it is not paused.
+    created_at, closed_at, paused_at, last_report_at
+        Unix times; None while it is open, while it is not paused, and before anything was told.
     barred
         Which arms are asked for no more because they break a limit.
     differences
@@ -81,6 +81,7 @@ class Status:
     created_at: float
     closed_at: float | None
     paused_at: float | None
+    last_report_at: float | None
     barred: np.ndarray[tuple[int], np.dtype[np.bool_]]
     differences: Differences | None
     concerns: tuple[Concern, ...]
@@ -134,6 +135,7 @@ def describe(name: str, state: State) -> Status:
         created_at=state.created_at,
         closed_at=state.closed_at,
         paused_at=state.paused_at,
+        last_report_at=state.last_report_at,
         barred=engine.barred,
         differences=engine.differences(),
         concerns=tuple(state.concerns()),

@@ -17,6 +17,7 @@ from mobai.problem import FloatArray, IntArray, Problem
 
 _GROWTH = 16
 _TABLES = ("means", "lower", "upper")
+_COUNTS = ("asked", "rewards")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class Series:
         What delta demands, in nats.
     asked
         How often each arm had been asked for. Shape (n, K).
+    rewards
+        How many rewards there were of every arm and metric. Shape (n, K, metrics).
     means, lower, upper
         Of every arm and metric, with the ends of their intervals; NaN where nothing was known. Shape (n, K, metrics).
     """
@@ -45,6 +48,7 @@ class Series:
     evidence: FloatArray
     threshold: float
     asked: IntArray
+    rewards: IntArray
     means: FloatArray
     lower: FloatArray
     upper: FloatArray
@@ -75,6 +79,7 @@ class Trace:
             "at": np.zeros(0),
             "evidence": np.zeros((0, problem.shape[1])),
             "asked": np.zeros((0, arms), np.intp),
+            "rewards": np.zeros((0, arms, metrics), np.intp),
             **{name: np.zeros((0, arms, metrics)) for name in _TABLES},
         }
         return Series(problem=problem, threshold=threshold, **arrays)
@@ -86,7 +91,7 @@ class Trace:
         found = {}
         for name in self._points[0]:
             rows = [point[name] for point in self._points]
-            if name in (*_TABLES, "asked"):
+            if name in (*_TABLES, *_COUNTS):
                 rows = [_padded(row, arms) for row in rows]
             found[name] = np.array(rows)
         return found
@@ -112,6 +117,7 @@ def _point(engine: Engine, at: float) -> dict[str, npt.NDArray[Any]]:
         "at": np.array(at),
         "evidence": engine.evidence(),
         "asked": observations.asked,
+        "rewards": observations.pulls,
         "means": means,
         "lower": intervals.lower,
         "upper": intervals.upper,

@@ -108,6 +108,7 @@ class StatusOut(BaseModel):
     created_at: str
     closed_at: str | None
     paused_at: str | None
+    last_report_at: Annotated[str | None, _about("When something was told last.")]
     ending: Annotated[str | None, _about("Why nothing is handed out.")]
     concerns: Annotated[list[dict[str, str]], _about("Warnings, which are not part of the guarantee.")]
     objectives: list[ObjectiveOut]
@@ -136,6 +137,7 @@ class SummaryOut(BaseModel):
     pending: int
     certified: bool
     warnings: int
+    last_report_at: str | None
     created_at: str
 
 

@@ -11,8 +11,8 @@ from starlette.types import ASGIApp
 
 from mobai.service.api import admin, experiments, export, work
 from mobai.service.guard import Guard
-from mobai.service.pages import documentation, entrance
-from mobai.service.pages import experiments as pages
+from mobai.service.pages import actions, documentation, entrance, new, reading, settings
+from mobai.service.pages import experiments as experiments_pages
 from mobai.service.problems import HANDLERS
 from mobai.service.service import Service
 from mobai.version import __version__
@@ -46,8 +46,9 @@ def make_app(service: Service, *, hosts: Collection[str] = ()) -> ASGIApp:
     app.state.service = service
     for part in (work.router, work.drops, experiments.router, export.router, admin.router):
         app.include_router(part, prefix="/api/v1")
-    for router in (admin.health, entrance.router, documentation.router, pages.router):
-        app.include_router(router)
+    app.include_router(admin.health)
+    for pages in (entrance, documentation, experiments_pages, actions, reading, new, settings):
+        app.include_router(pages.router)
     _add_security(app)
     return Guard(app, hosts, service.metrics)
 

@@ -39,7 +39,7 @@ _HEADERS = [
 ]
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", re.ASCII)
 _API = "/api/v1"
-_FORMS = ("/login",)  # where a form is taken; everywhere else a body is JSON
+_FORM = b"application/x-www-form-urlencoded"
 _access = logging.getLogger("mobai.service.access")
 
 
@@ -99,8 +99,10 @@ class Guard:
         if (scope["method"] not in _SAFE or scope["path"].startswith(_API)) and not _same_origin(headers, host):
             return problem(403, "the request comes from another origin")
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if _has_body(headers) and kind != b"application/json" and scope["path"] not in _FORMS:
-            return problem(415, "a body must be JSON, and say so: Content-Type: application/json")
+        # Forms are for pages; what the API takes is JSON.
+        taken = b"application/json" if scope["path"].startswith(_API) else _FORM
+        if _has_body(headers) and kind != taken:
+            return problem(415, f"a body must be {taken.decode()}, and say so: Content-Type: {taken.decode()}")
         return None
 
 

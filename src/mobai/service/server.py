@@ -8,16 +8,20 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypedDict
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from mobai.engine.warm_up import kernels_are_cold, warm_up, warm_up_folding
 from mobai.errors import InputError, StorageError
+from mobai.lab.plan import warm_up_planning
 from mobai.live.addresses import shown_storage
+from mobai.live.journal import Journal
 from mobai.live.storage import open_journal
 from mobai.rules.sampling.top_two import TopTwo
 from mobai.service.app import make_app
+from mobai.service.demo import NAME
 from mobai.service.service import Service
 from mobai.service.tokens import TOKEN
 
@@ -31,7 +35,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop taking requests, finish those that are there, and tell watchers."""
-        self.service.streams.end("the service is shutting down")
+        self.service.end_streams()
         super().handle_exit(sig, frame)
 
     @contextmanager
@@ -42,23 +46,37 @@ class _Server(uvicorn.Server):
             self._captured_signals.clear()
 
 
+class ServeOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`serve`."""
+
+    host: str
+    port: int
+    allowed_hosts: Sequence[str]
+    read_only: bool
+    private_webhooks: bool
+    demo: bool
+
+
 def serve(
-    storage: str,
+    storage: str | Journal,
     *,
     host: str = "127.0.0.1",
     port: int = 8321,
     allowed_hosts: Sequence[str] = (),
     read_only: bool = False,
     private_webhooks: bool = False,
+    demo: bool = False,
     say: Callable[[str], None] = print,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a storage until the process is told to stop.
 
-    ``say`` is given what the operator should read, and ``ready`` the address for a browser once requests are taken.
+    With ``demo``, simulated visitors come to a demonstration. ``say`` is given what the operator should read, and
+    ``ready`` the address for a browser once requests are taken.
     """
     local = _is_loopback(host)
     service = Service(storage, read_only=read_only, open_without_token=local, private_webhooks=private_webhooks)
+    service.begin_demo = demo
     if not local and not _has_tokens(storage):
         raise InputError(
             f"host: {host} can be reached by others, so there must be a token; `mobai token create NAME --scope admin` "
@@ -72,7 +90,7 @@ def serve(
     named = host if ":" not in host else f"[{host}]"
     link = _announce(service, storage, f"http://{named}:{listening.getsockname()[1]}", say)
     if ready is not None:
-        ready(link)
+        ready(f"{link}/e/{NAME}" if demo else link)
     server.run(sockets=[listening])
 
 
@@ -82,6 +100,7 @@ def _get_ready(say: Callable[[str], None]) -> None:
         say("compiling kernels, once on this machine: that takes about half a minute (`mobai warm` does it ahead)")
     warm_up(TopTwo())
     warm_up_folding()
+    warm_up_planning()
     # What is loaded by now stays: looking through it for garbage again and again would stop everything for 0.1 s.
     gc.collect()
     gc.freeze()
@@ -102,19 +121,22 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def _announce(service: Service, storage: str, address: str, say: Callable[[str], None]) -> str:
+def _announce(service: Service, storage: str | Journal, address: str, say: Callable[[str], None]) -> str:
     """Say what is served, and to whom; return the address for a browser."""
-    say(f"serving {shown_storage(storage)} at {address}{' (read-only)' if service.read_only else ''}; Ctrl-C ends it")
+    shown = shown_storage(storage) if isinstance(storage, str) else "a demonstration"
+    say(f"serving {shown} at {address}{' (read-only)' if service.read_only else ''}; Ctrl-C ends it")
     if service.tokens.any:
         link = f"{address}/login?code={service.tokens.new_code()}"
         say(f"log in once, within ten minutes: {link}")
         return link
+    if service.begin_demo:
+        say(f"simulated visitors come: look at {address}/e/{NAME}")
     does = "read" if service.read_only else "do"
     say(f"there is no token: whoever can run programs on this machine can {does} everything (`mobai token create`)")
     return address
 
 
-def _has_tokens(storage: str) -> bool:
+def _has_tokens(storage: str | Journal) -> bool:
     """Whether a storage has, or had, a token; one that is not there is not made."""
     try:
         return bool(open_journal(storage).records(TOKEN))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
@@ -15,9 +14,11 @@ from mobai.live.addresses import shown_storage
 from mobai.live.experiment import Experiment
 from mobai.live.journal import Journal
 from mobai.live.operations import Operation
+from mobai.service.demo import Demo
 from mobai.service.experiments import OpenExperiments
 from mobai.service.metrics import Metrics
 from mobai.service.problems import busy
+from mobai.service.renderings import Renderings
 from mobai.service.stream import Streams
 from mobai.service.tokens import Tokens
 from mobai.service.webhooks import Webhooks
@@ -26,15 +27,6 @@ from mobai.service.writer import Writer
 Result = TypeVar("Result")
 
 _MOST_SLOW = 200  # waiting to create, delete or log in
-
-
-class Rendered(NamedTuple):
-    """A status as it is sent: whose it is, a text that begins with its last event's number and changes, the JSON."""
-
-    history: str
-    stamp: str
-    data: bytes
-    last: bool = False  # nothing will follow
 
 
 class Service:
@@ -56,27 +48,41 @@ class Service:
         self.experiments = OpenExperiments(storage, create=not read_only)
         self.writer = Writer(self.experiments, self.metrics)
         self.tokens = Tokens(lambda: self.experiments.journal)
-        self.streams = Streams(self.render, self.metrics)
+        self.statuses = Renderings(self.experiments, _status)
+        self.pages = Renderings(self.experiments, _page)
+        self.streams = Streams(self.statuses, self.metrics)
+        self.page_streams = Streams(self.pages, self.metrics, event="page")
         self.webhooks = Webhooks(self.experiments, allow_private=private_webhooks)
-        self._rendered: dict[str, Rendered] = {}
+        self.demo, self.begin_demo = Demo(self), False
         self._probe: asyncio.Future[None] | None = None
         self._slow = CapacityLimiter(8)
 
     async def start(self) -> None:
         """Begin to serve."""
         self.writer.start()
-        self.streams.start()
-        self.writer.after_commit.append(self.streams.poke)
+        for streams in (self.streams, self.page_streams):
+            streams.start()
+            self.writer.after_commit.append(streams.poke)
         if not self.read_only:
             self.webhooks.start()
             self.writer.after_commit.append(self.webhooks.poke)
+        if self.begin_demo:
+            await self.demo.start()
 
     async def stop(self) -> None:
         """Write what is waiting, end streams and deliveries, and let go of the storage."""
-        await self.streams.stop()
+        self.end_streams()
+        await self.demo.stop()
+        for streams in (self.streams, self.page_streams):
+            await streams.stop()
         await self.writer.stop()
         await to_thread.run_sync(self.webhooks.stop)
         await to_thread.run_sync(self.experiments.close)
+
+    def end_streams(self) -> None:
+        """Tell everybody who watches that there will be no more."""
+        for streams in (self.streams, self.page_streams):
+            streams.end("the service is shutting down")
 
     async def do(self, name: str, operation: Operation[Result], size: int = 0) -> Result:
         """Change an experiment, and return once that is durable."""
@@ -113,20 +119,6 @@ class Service:
             return self.experiments.get(name).history_id
         return await self.read(name, lambda experiment: experiment.history_id)
 
-    def render(self, name: str) -> Rendered:
-        """Return the status of an experiment as it is sent, made anew only if it has changed; blocks."""
-
-        def look(experiment: Experiment) -> Rendered:
-            history, stamp = experiment.history_id, experiment.stamp()[1]
-            known = self._rendered.get(name)
-            if known is None or (known.history, known.stamp) != (history, stamp):
-                facts = {**views.status_json(experiment.status()), "stamp": stamp}
-                known = Rendered(history, stamp, to_json(facts), facts["state"] == "closed")
-                self._rendered[name] = known
-            return known
-
-        return self.experiments.read(name, look)
-
     def without_address(self, text: str) -> str:
         """Return a complaint of the storage without where it is."""
         if isinstance(self.experiments.storage, str) and self.experiments.storage != "memory:":
@@ -138,9 +130,13 @@ class Service:
 
     def forget(self, name: str) -> None:
         """Forget an experiment that was deleted."""
-        self._rendered.pop(name, None)
+        self.statuses.forget(name)
+        self.pages.forget(name)
 
 
-def to_json(facts: Any) -> bytes:
-    """Return plain data as JSON."""
-    return json.dumps(facts, allow_nan=False, separators=(",", ":")).encode()
+def _status(experiment: Experiment) -> dict[str, Any]:
+    return views.status_json(experiment.status())
+
+
+def _page(experiment: Experiment) -> dict[str, Any]:
+    return views.page_json(experiment.status(), experiment.series())

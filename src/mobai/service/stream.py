@@ -82,8 +82,8 @@ class _Topic:
 class Streams:
     """The streams that are open. Lives in the event loop; ``render`` blocks, and is called in threads."""
 
-    def __init__(self, render: Callable[[str], Update], metrics: Metrics) -> None:
-        self._render, self._metrics = render, metrics
+    def __init__(self, render: Callable[[str], Update], metrics: Metrics, event: str = "status") -> None:
+        self._render, self._metrics, self._event = render, metrics, event.encode()
         self._topics: dict[str, _Topic] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending: str | None = None
@@ -144,7 +144,7 @@ class Streams:
                 update = topic.last
                 if update is not None and update.stamp != seen:
                     seen, silent = update.stamp, 0.0
-                    yield b"id: %s\nevent: status\ndata: %s\n\n" % (update.stamp.encode(), update.data)
+                    yield b"id: %s\nevent: %s\ndata: %s\n\n" % (update.stamp.encode(), self._event, update.data)
                 elif silent >= _SECONDS_OF_SILENCE:
                     silent = 0.0
                     yield b": nothing new\n\n"

@@ -3,7 +3,17 @@
 The command line, notebooks and reports share them. They read the objects they show and import none of them.
 """
 
-from mobai.views.charts import allocation_chart, chart_style, evidence_chart, forest
+from mobai.views.charts import (
+    IntervalRow,
+    allocation_chart,
+    chart_style,
+    evidence_chart,
+    forest,
+    interval_chart,
+    progress_bar,
+    progress_chart,
+    standings,
+)
 from mobai.views.data import (
     analysis_json,
     event_json,
@@ -21,21 +31,18 @@ from mobai.views.data import (
     verdict_json,
 )
 from mobai.views.happenings import HAPPENINGS, happenings_json
-from mobai.views.pages import (
-    analysis_blocks,
+from mobai.views.notebook import (
     analysis_html,
-    analysis_text,
     bound_html,
-    comparison_tables,
-    status_blocks,
+    experiment_html,
     status_html,
-    status_text,
     summary_html,
-    to_text,
     verdict_html,
 )
+from mobai.views.pages import analysis_blocks, analysis_text, comparison_tables, status_blocks, status_text, to_text
 from mobai.views.report import report_html, report_markdown
 from mobai.views.rows import csv_text, json_lines, plain_value
+from mobai.views.sheet import page_json, tradeoff_html
 from mobai.views.tables import (
     arms_to_show,
     differences_table,
@@ -53,8 +60,10 @@ from mobai.views.words import (
     certification,
     explanation_text,
     headline,
+    interval_text,
     intervals_caption,
     missing_text,
+    moment_text,
     number_text,
     plural,
     samples_text,
@@ -65,6 +74,7 @@ from mobai.views.words import (
 
 __all__ = [
     "HAPPENINGS",
+    "IntervalRow",
     "allocation_chart",
     "analysis_blocks",
     "analysis_html",
@@ -80,12 +90,15 @@ __all__ = [
     "differences_table",
     "event_json",
     "evidence_chart",
+    "experiment_html",
     "explanation_json",
     "explanation_text",
     "finite",
     "forest",
     "happenings_json",
     "headline",
+    "interval_chart",
+    "interval_text",
     "intervals_caption",
     "intervals_json",
     "intervals_table",
@@ -96,17 +109,22 @@ __all__ = [
     "means_table",
     "missing_table",
     "missing_text",
+    "moment_text",
     "number_text",
     "objective_rows",
+    "page_json",
     "pairs_table",
     "plain_value",
     "plural",
     "problem_json",
+    "progress_bar",
+    "progress_chart",
     "progress_table",
     "report_html",
     "report_markdown",
     "samples_text",
     "series_json",
+    "standings",
     "status_blocks",
     "status_html",
     "status_json",
@@ -118,6 +136,7 @@ __all__ = [
     "summary_html",
     "time_text",
     "to_text",
+    "tradeoff_html",
     "verdict_html",
     "verdict_json",
     "verdict_line",

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mobai.theory.intervals import Intervals
 
 
+_SERIES = ("pulls", "at", "evidence", "asked", "rewards", "means", "lower", "upper")
+
+
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as plain data, ready for JSON."""
     return {
@@ -173,6 +176,7 @@ def status_json(status: Status) -> dict[str, Any]:
         "created_at": time_text(status.created_at),
         "closed_at": time_text(status.closed_at),
         "paused_at": time_text(status.paused_at),
+        "last_report_at": time_text(status.last_report_at),
         "ending": status.ending,
         "concerns": [concern._asdict() for concern in status.concerns],
         "objectives": objectives,
@@ -208,6 +212,7 @@ def status_summary(status: Status) -> dict[str, Any]:
         "pending": status.pending,
         "certified": verdict.certified,
         "warnings": len(status.concerns),
+        "last_report_at": time_text(status.last_report_at),
         "created_at": time_text(status.created_at),
     }
 
@@ -225,7 +230,7 @@ def problem_json(problem: Problem) -> dict[str, Any]:
 
 def series_json(series: Series) -> dict[str, Any]:
     """Return how an experiment went as plain data: lists with an entry per point; None where nothing was known."""
-    arrays = {name: getattr(series, name) for name in ("pulls", "at", "evidence", "asked", "means", "lower", "upper")}
+    arrays = {name: getattr(series, name) for name in _SERIES}
     return {
         "problem": problem_json(series.problem),
         "arms": list(series.problem.arms),

@@ -1,30 +1,25 @@
-"""Whole pages of what is shown: paragraphs and tables, as text and as pieces of HTML."""
+"""Whole pages of what is shown: paragraphs and tables, as blocks and as text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mobai.document import Block, Paragraph, Table, to_fragment
+from mobai.document import Block, Paragraph, Table
 from mobai.views.tables import (
     differences_table,
     limits_table,
     means_table,
     missing_table,
     progress_table,
-    verdict_table,
 )
 from mobai.views.words import intervals_caption, samples_text, status_line, status_remarks, verdict_line
 
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
-    from mobai.lab.summary import Summary
     from mobai.live.status import Status
     from mobai.problem import IntArray
     from mobai.theory.differences import Differences
-    from mobai.theory.lower_bound import LowerBound
-
-_MOST_ARMS = 12  # in a table of arms
 
 
 def to_text(table: Table) -> str:
@@ -87,37 +82,3 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
         Paragraph(analysis.assumption),
         *(Paragraph(remark) for remark in verdict.remarks),
     ]
-
-
-def verdict_html(verdict: Verdict) -> str:
-    """Return a verdict as a piece of HTML."""
-    when = (
-        f"stopped at pull {verdict.stopped_at:,}" if verdict.stopped else f"not stopped after {verdict.pulls:,} pulls"
-    )
-    line = f"{when}, delta = {verdict.delta:.3g}{', certified' if verdict.certified else ''}; evidence in nats"
-    return to_fragment([verdict_table(verdict), Paragraph(line), *(Paragraph(one) for one in verdict.remarks)])
-
-
-def status_html(status: Status) -> str:
-    """Return a status as a piece of HTML."""
-    return to_fragment(status_blocks(status))
-
-
-def analysis_html(analysis: Analysis) -> str:
-    """Return an analysis as a piece of HTML."""
-    return to_fragment(analysis_blocks(analysis))
-
-
-def bound_html(bound: LowerBound) -> str:
-    """Return a lower bound as a piece of HTML: the number, and the arms that should get most samples."""
-    arms = bound.problem.arms
-    order = sorted(range(len(arms)), key=lambda i: (-bound.weights[i], i))[:_MOST_ARMS]
-    line = f"{bound.value:.6g} samples per nat of evidence, relative gap {bound.gap:.1g}"
-    kind = "" if bound.exact else "; for Gaussian rewards of the same means and standard deviations"
-    table = Table(["arm", "share of the samples"], [[arms[i], f"{bound.weights[i]:.2%}"] for i in order])
-    return to_fragment([Paragraph(line + kind), table])
-
-
-def summary_html(summary: Summary) -> str:
-    """Return a summary as a piece of HTML."""
-    return to_fragment([summary.table])

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING
 
-from mobai.document import Heading, Paragraph, to_fragment, to_markdown
-from mobai.views.charts import allocation_chart, chart_style, evidence_chart, forest
-from mobai.views.pages import comparison_tables, status_blocks
-from mobai.views.words import certification, headline, intervals_caption, status_line, status_remarks
+from mobai.document import Heading, Paragraph, to_markdown
+from mobai.views.charts import chart_style
+from mobai.views.pages import status_blocks
+from mobai.views.sheet import guarantee_html, sheet, tradeoff_html
+from mobai.views.words import certification, headline
 
 if TYPE_CHECKING:
     from mobai.live.status import Status
@@ -18,43 +19,34 @@ if TYPE_CHECKING:
 
 def report_html(status: Status, series: Series) -> str:
     """Return a report as one page with its charts inside, which loads nothing."""
-    verdict, name = status.verdict, escape(status.name)
-    names = zip(verdict.problem.objective_names, verdict.decisions, strict=True)
-    decided = {objective for objective, decision in names if decision is not None}
-    remarks = "".join(f"<li>{escape(remark)}</li>" for remark in status_remarks(status))
-    parts = [
-        f"<h1>{name}</h1>",
-        f'<p class="headline">{escape(headline(status))}</p>',
-        f'<p class="quiet">{escape(status_line(status))}</p>',
-        f'<ul class="remarks">{remarks}</ul>' if remarks else "",
-        "<h2>Metrics</h2>",
-        *(forest(status, m) for m in range(len(verdict.problem.metrics))),
-        f'<p class="quiet">{escape(intervals_caption(verdict, status.intervals))}</p>',
-        to_fragment(comparison_tables(verdict, status.pulls, status.differences)),
-        f'<h2>Course</h2><div class="pair">{evidence_chart(series, decided)}{allocation_chart(series)}</div>',
-        "<h2>Guarantee</h2>",
-        to_fragment([Paragraph(_guarantee(status)), Paragraph(_provenance(status))]),
-    ]
+    parts, name = sheet(status, series), escape(status.name)
+    sections = {
+        "Metrics": parts["metrics"],
+        "Limits and differences": parts["limits"],
+        "How it went": f'<div class="pair">{parts["evidence"]}{parts["allocation"]}</div>',
+        "Trade-off": tradeoff_html(status),
+        "Means over time": f'<div class="pair">{parts["drift"]}</div>',
+        "Timeline": parts["timeline"],
+        "All numbers": parts["numbers"],
+        "Guarantee": guarantee_html(status) + f'<p class="quiet">Made {_now()}.</p>',
+    }
+    body = f'<h1>{name}</h1><div class="headline">{parts["headline"]}</div>{parts["facts"]}{parts["remarks"]}'
+    body += "".join(f"<section><h2>{title}</h2>{html}</section>" for title, html in sections.items() if html)
     width = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head = f'<meta charset="utf-8">{width}<title>{name}</title>'
-    body = "\n".join(part for part in parts if part)
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}<style>\n{chart_style()}</style></head>'
-        f"<body><main>\n{body}\n</main></body></html>\n"
+        f'<body class="mobai"><main>\n{body}\n</main></body></html>\n'
     )
 
 
 def report_markdown(status: Status) -> str:
     """Return a report as Markdown: the sentence, the tables and the guarantee."""
+    proof = f"delta = {status.verdict.delta:g}; {certification('mixture', status.verdict.certified)}."
+    made = f"Made {_now()} from {status.events:,} events; the hash of the last one is {status.head}."
     blocks = [Heading(status.name, 1), Paragraph(headline(status)), *status_blocks(status)]
-    return to_markdown([*blocks, Heading("Guarantee"), Paragraph(_guarantee(status)), Paragraph(_provenance(status))])
+    return to_markdown([*blocks, Heading("Guarantee"), Paragraph(proof), Paragraph(made)])
 
 
-def _guarantee(status: Status) -> str:
-    proof = certification("mixture", status.verdict.certified)
-    return f"delta = {status.verdict.delta:g}; {proof}."
-
-
-def _provenance(status: Status) -> str:
-    made = f"{datetime.now(UTC):%d %b %Y %H:%M} UTC"
-    return f"Made {made} from {status.events:,} events; the hash of the last one is {status.head}."
+def _now() -> str:
+    return f"{datetime.now(UTC):%d %b %Y %H:%M} UTC"

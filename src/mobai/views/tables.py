@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mobai.document import Table
-from mobai.views.words import answer_text, difference_text, missing_text, number_text
+from mobai.views.words import answer_text, difference_text, interval_text, missing_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,22 +91,24 @@ def means_table(
     means: FloatArray,
     intervals: Intervals,
     active: npt.NDArray[np.bool_] | None = None,
+    arms: Sequence[int] | None = None,
 ) -> Table:
-    """Return a row per arm: mean, interval and number of rewards in each objective; retired ones are marked."""
+    """Return a row per arm: mean, interval and number of rewards in each objective; retired ones are marked.
+
+    Of many arms, those that matter most are shown, or the ``arms`` given.
+    """
     rows, problem = [], verdict.problem
-    for i in arms_to_show(verdict, counts):
+    for i in arms_to_show(verdict, counts) if arms is None else arms:
         cells = [problem.arms[i] if active is None or active[i] else f"{problem.arms[i]} (retired)"]
         for m in range(len(problem.metrics)):
-            low, high = intervals.lower[i, m], intervals.upper[i, m]
-            shown = [number_text(float(value), float(high - low)) for value in (means[i, m], low, high)]
-            lies = f"{shown[1]} to {shown[2]}" if math.isfinite(high - low) else "unknown"
-            cells.append(f"{shown[0]} ({lies})" if counts[i, m] else "-")
+            known = (float(table[i, m]) for table in (means, intervals.lower, intervals.upper))
+            cells.append(interval_text(*known) if counts[i, m] else "-")
         numbers = sorted(set(counts[i].tolist()))
         rows.append(
             [*cells, " to ".join(f"{n:,}" for n in (numbers if len(numbers) < 3 else numbers[:: len(numbers) - 1]))]
         )
     header = ["arm", *(f"{name}: mean (interval)" for name in problem.metric_names), "rewards"]
-    return Table(header, [*rows, *_others(problem, len(header))])
+    return Table(header, rows if arms is not None else [*rows, *_others(problem, len(header))])
 
 
 def limits_table(verdict: Verdict, counts: IntArray) -> Table:

@@ -32,10 +32,23 @@ def answer_text(verdict: Verdict, m: int) -> str:
 
 def number_text(value: float, width: float) -> str:
     """Return a number with as many digits as an interval of this width around it deserves, three at least."""
-    if not (math.isfinite(value) and math.isfinite(width) and width > 0):
-        return f"{value:.3g}"
-    digits = 3 + max(0, math.floor(math.log10(max(abs(value), 1e-300) / width)))
-    return f"{value:.{min(digits, 17)}g}"
+    digits = 3
+    if math.isfinite(value) and math.isfinite(width) and width > 0:
+        digits += max(0, math.floor(math.log10(max(abs(value), 1e-300) / width)))
+    if not math.isfinite(value) or not (value == 0 or 1e-4 <= abs(value) < 1e9):
+        return f"{value:.{min(digits, 17)}g}"
+    before = math.floor(math.log10(abs(value))) + 1 if value else 1
+    return f"{round(value, digits - before):,.{min(max(digits - before, 0), 17)}f}"
+
+
+def interval_text(value: float, low: float, high: float) -> str:
+    """Return a number with its interval, in as many digits as they deserve."""
+    if math.isnan(value):
+        return "-"
+    width = high - low
+    if not math.isfinite(width):
+        return f"{number_text(value, math.inf)} (unknown)"
+    return f"{number_text(value, width)} ({number_text(low, width)} to {number_text(high, width)})"
 
 
 def plural(count: int, word: str) -> str:
@@ -137,13 +150,30 @@ def headline(status: Status) -> str:
 def _outlook(status: Status, m: int) -> str:
     """Return how an open objective looks: who leads, how far the evidence is, how many more samples it takes."""
     verdict, more = status.verdict, status.forecast
-    leads = f"{verdict.answers[m]} leads" if verdict.leading[m] else "nobody leads"
+    second = _second(status, m)
+    leads = f"{verdict.answers[m]} leads{f' {second}' if second else ''}" if verdict.leading[m] else "nobody leads"
     share = max(float(verdict.evidence[m]) / float(verdict.threshold[m]), 0.0)
     far = f", {share:.0%} of the evidence is in" if share >= 0.005 else ""
     if status.state in ("closed", "ended") or more is None:
         return leads + far
     words = samples_text(float(more.per_objective[m])).replace("roughly", "about")
     return f"{leads}{far}, {words}"
+
+
+def _second(status: Status, m: int) -> str | None:
+    """Return the arm whose mean comes next to the leader's, None if there is none."""
+    sign, leader = status.verdict.problem.objectives[m].sign, status.verdict.recommended[m]
+    means = [
+        (sign * float(mean), arm)
+        for i, (mean, arm) in enumerate(zip(status.means[:, m], status.verdict.problem.arms, strict=True))
+        if i != leader and status.active[i] and not status.barred[i] and not math.isnan(mean)
+    ]
+    return max(means, key=lambda one: one[0])[1] if means else None
+
+
+def moment_text(at: float) -> str:
+    """Return a Unix time as people write it."""
+    return f"{datetime.fromtimestamp(at, UTC):%d %b %Y %H:%M:%S} UTC"
 
 
 def _listed(words: list[str]) -> str:

@@ -68,6 +68,7 @@ def status_of(facts: Facts, settings: Settings) -> Status:
         created_at=_time(facts["created_at"]) or 0.0,
         closed_at=_time(facts["closed_at"]),
         paused_at=_time(facts["paused_at"]),
+        last_report_at=_time(facts["last_report_at"]),
         barred=np.array([arm["barred"] for arm in arms]),
         differences=_differences(problem, facts["differences"]),
         concerns=tuple(Concern(**concern) for concern in facts["concerns"]),
@@ -116,6 +117,7 @@ def series_of(facts: Facts) -> Series:
         pulls=np.array(facts["pulls"], np.intp),
         at=np.array(facts["at"], np.float64),
         asked=np.array(facts["asked"], np.intp).reshape(points, arms),
+        rewards=np.array(facts["rewards"], np.intp).reshape(points, arms, len(problem.metrics)),
         **tables,
     )
 

@@ -12,7 +12,8 @@ from mobai.live.assignments import Assignment
 from mobai.service.access import OPEN, ScopedRoute, needs
 from mobai.service.answers import ProblemOut
 from mobai.service.problems import MEDIA_TYPE, RefusedError
-from mobai.service.service import Service, to_json
+from mobai.service.renderings import to_json
+from mobai.service.service import Service
 from mobai.service.tokens import Caller
 
 __all__ = ["OPEN", "PROBLEMS", "ScopedRoute", "answer", "caller_of", "key_of", "needs", "service_of", "signed", "work"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from mobai.service.service import Service
 router = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
 
 _PAGE = 100
+SSE_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
 @router.get("/experiments", openapi_extra=needs("read"), response_model=PageOut, summary="List experiments")
@@ -85,7 +87,7 @@ def _create(service: Service, body: NewExperiment) -> int:
 )
 async def status(request: Request, name: str) -> Response:
     """Return the status: verdict, evidence, counts, means, intervals, warnings. `ETag` changes when it does."""
-    rendered = await to_thread.run_sync(service_of(request).render, name)
+    rendered = await to_thread.run_sync(service_of(request).statuses, name)
     tag = f'"{rendered.stamp}"'
     known = request.headers.get("if-none-match", "")
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
@@ -125,6 +127,13 @@ async def stream(request: Request, name: str) -> Response:
 
     `id` is the number of the last event; `Last-Event-ID` goes on from there. The last event is `bye`, with a word.
     """
+    last = request.headers.get("last-event-id")
+    updates = await service_of(request).streams.open(name, last, go_on(request, name))
+    return StreamingResponse(updates, media_type="text/event-stream", headers=SSE_HEADERS)
+
+
+def go_on(request: Request, name: str) -> Callable[[], Awaitable[bool]]:
+    """Return what says whether whoever follows a stream still may."""
 
     async def may_go_on() -> bool:
         try:
@@ -134,10 +143,7 @@ async def stream(request: Request, name: str) -> Response:
         except Exception:  # the storage is away: the stream waits with it
             return True
 
-    last = request.headers.get("last-event-id")
-    updates = await service_of(request).streams.open(name, last, may_go_on)
-    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    return StreamingResponse(updates, media_type="text/event-stream", headers=headers)
+    return may_go_on
 
 
 @router.delete("/experiments/{name}", openapi_extra=needs("admin"), summary="Remove an experiment")

@@ -31,7 +31,7 @@ async def documentation(request: Request) -> Response:
         for method in _METHODS
         if method in parts
     ]
-    return page("api.html", info=found["info"], calls=calls)
+    return page(request, "api.html", info=found["info"], calls=calls)
 
 
 def _call(method: str, path: str, call: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:

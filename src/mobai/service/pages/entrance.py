@@ -10,21 +10,19 @@ from starlette.responses import RedirectResponse
 
 from mobai.service.access import COOKIE, OPEN, ScopedRoute, needs
 from mobai.service.api.common import service_of
-from mobai.service.pages.rendering import page, static_file
+from mobai.service.pages.rendering import STATIC, page, static_file
 from mobai.service.tokens import SECONDS_OF_A_SESSION, Caller
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
-
-_STATIC = {"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8"}
 
 
 @router.get("/login", openapi_extra=needs(OPEN))
 async def login(request: Request, code: str | None = None) -> Response:
     """Log in with the one-time code of a link, or show a form for a token."""
     if code is None:
-        return page("login.html", message=None)
+        return page(request, "login.html", message=None)
     if not service_of(request).tokens.use_code(code):
-        return page("login.html", 401, message="The link was used before, or is older than ten minutes.")
+        return page(request, "login.html", 401, message="The link was used before, or is older than ten minutes.")
     return await _logged_in(request, Caller(None, "admin"))
 
 
@@ -36,19 +34,24 @@ async def login_with_token(request: Request) -> Response:
     await to_thread.run_sync(tokens.refresh)
     caller = tokens.check(given)
     if caller is None:
-        return page("login.html", 401, message="This is not a valid token: mistyped, expired or revoked.")
+        return page(request, "login.html", 401, message="This is not a valid token: mistyped, expired or revoked.")
     return await _logged_in(request, caller)
 
 
 async def _logged_in(request: Request, caller: Caller) -> Response:
+    answer = RedirectResponse("/", 303)
+    await set_session(request, answer, caller)
+    return answer
+
+
+async def set_session(request: Request, answer: Response, caller: Caller) -> None:
+    """Begin a session for the browser that is answered."""
     service = service_of(request)
     secret = await service.write(lambda: service.tokens.new_session(caller))
-    answer = RedirectResponse("/", 303)
     secure = request.url.scheme == "https"
     answer.set_cookie(
         COOKIE, secret, max_age=SECONDS_OF_A_SESSION, httponly=True, samesite="strict", secure=secure, path="/"
     )
-    return answer
 
 
 @router.post("/logout", openapi_extra=needs(OPEN))
@@ -63,9 +66,10 @@ async def logout(request: Request) -> Response:
     return answer
 
 
-@router.get("/static/{file}", openapi_extra=needs(OPEN))
-async def static(file: str) -> Response:
+@router.get("/static/{edition}/{file}", openapi_extra=needs(OPEN))
+async def static(edition: str, file: str) -> Response:  # noqa: ARG001 - browsers tell editions apart
     """Return a file that pages load."""
-    if file not in _STATIC:
+    if file not in STATIC:
         return Response(None, 404)
-    return Response(static_file(file), media_type=_STATIC[file], headers={"Cache-Control": "max-age=3600"})
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}  # its address changes with its content
+    return Response(static_file(file), media_type=STATIC[file], headers=headers)

@@ -2,93 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from typing import Any
 from urllib.parse import quote
 
 from anyio import to_thread
-from fastapi import APIRouter, Request, Response
-from starlette.responses import RedirectResponse
+from fastapi import Request, Response
+from starlette.responses import StreamingResponse
 
 from mobai import views
-from mobai.errors import NotFoundError
 from mobai.live.experiment import Experiment
-from mobai.service.access import ScopedRoute, needs
-from mobai.service.api.common import caller_of, service_of
+from mobai.service.access import needs
+from mobai.service.api.common import caller_of, service_of, signed
+from mobai.service.api.experiments import SSE_HEADERS, go_on
 from mobai.service.pages.rendering import page
+from mobai.service.pages.routing import page_router, path_of, see
 from mobai.service.problems import RefusedError
 
+router = page_router()
 
-class PageRoute(ScopedRoute):
-    """A page: whoever is not logged in is led to where one can."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return a handler that refuses in the way of pages."""
-        handler = super().get_route_handler()
-
-        async def shown(request: Request) -> Response:
-            try:
-                return await handler(request)
-            except RefusedError as error:
-                if error.code == 401:
-                    return RedirectResponse("/login", 303)
-                return page("problem.html", error.code, detail=error.detail)
-            except NotFoundError:
-                return page("problem.html", 404, detail="There is no experiment of this name.")
-
-        return shown
-
-
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
-
-_MOST_LISTED = 200
+_ON_A_PAGE = 50
 
 
 @router.get("/", openapi_extra=needs("read"))
-async def index(request: Request) -> Response:
+async def index(request: Request, skip: int = 0) -> Response:
     """Show all experiments that the caller may see, the newest first."""
     service, caller = service_of(request), caller_of(request)
 
-    def look() -> list[dict[str, Any]]:
-        names = [name for name in service.experiments.names() if caller.may("read", name)]
-        return [service.experiments.read(name, _line) for name in reversed(names[-_MOST_LISTED:])]
+    def look() -> tuple[list[dict[str, Any]], int]:
+        names = [name for name in service.experiments.names() if caller.may("read", name)][::-1]
+        shown = names[max(skip, 0) : max(skip, 0) + _ON_A_PAGE]
+        return [service.experiments.read(name, _row) for name in shown], len(names)
 
-    return page("index.html", rows=await to_thread.run_sync(look))
+    rows, total = await to_thread.run_sync(look)
+    address = f"{request.url.scheme}://{request.headers['host']}"
+    more = skip + _ON_A_PAGE if total > skip + _ON_A_PAGE else None
+    return page(request, "index.html", rows=rows, total=total, more=more, address=address, demo=service.demo.runs)
 
 
-def _line(experiment: Experiment) -> dict[str, Any]:
+def _row(experiment: Experiment) -> dict[str, Any]:
     status = experiment.status()
-    return {**views.status_summary(status), "headline": views.headline(status), "path": _path(status.name)}
-
-
-@router.get("/e/{name}", openapi_extra=needs("read"))
-async def show(request: Request, name: str, part: bool = False) -> Response:
-    """Show one experiment; with ``part``, only what changes, for the script of the page."""
-    facts = await service_of(request).read(name, _facts)
-    return page("experiment-part.html" if part else "experiment.html", **facts)
-
-
-def _facts(experiment: Experiment) -> dict[str, Any]:
-    status, series = experiment.status(), experiment.series()
-    problem = status.verdict.problem
-    pairs = zip(problem.objective_names, status.verdict.decisions, strict=True)
-    decided = {name for name, decision in pairs if decision is not None}
+    verdict = status.verdict
+    open_ones = [m for m, decision in enumerate(verdict.decisions) if decision is None]
+    slowest = min(open_ones, key=lambda m: float(verdict.evidence[m] / verdict.threshold[m]), default=None)
+    share = 1.0 if slowest is None else max(float(verdict.evidence[slowest] / verdict.threshold[slowest]), 0.0)
     return {
-        "name": status.name,
-        "path": _path(status.name),
-        "stream": f"/api/v1/experiments/{quote(status.name, safe='')}/stream",
-        "export": f"/api/v1/experiments/{quote(status.name, safe='')}/assignments",
+        **views.status_summary(status),
         "headline": views.headline(status),
-        "line": views.status_line(status),
-        "remarks": views.status_remarks(status),
-        "forests": [views.forest(status, m) for m in range(len(problem.metrics))],
-        "evidence": views.evidence_chart(series, decided),
-        "allocation": views.allocation_chart(series),
-        "limits": views.comparison_tables(status.verdict, status.pulls, status.differences),
-        "caption": views.intervals_caption(status.verdict, status.intervals),
-        "head": status.head,
+        "path": path_of(status.name),
+        "slowest": None if slowest is None else verdict.problem.objective_names[slowest],
+        "share": f"{share:.0%}",
+        "bar": views.progress_bar(share),
+        "last": None if status.last_report_at is None else views.moment_text(status.last_report_at),
     }
 
 
-def _path(name: str) -> str:
-    return f"/e/{quote(name, safe='')}"
+@router.post("/demo", openapi_extra=needs("admin"))
+async def start_demo(request: Request) -> Response:
+    """Start the demonstration."""
+    if not caller_of(request).may("admin", "demo"):
+        raise RefusedError(403, f"the token is for experiments named {caller_of(request).only} only")
+    return see(path_of(await service_of(request).demo.start(signed(request, None))))
+
+
+@router.get("/e/{name}", openapi_extra=needs("read"))
+async def show(request: Request, name: str, x: str | None = None, y: str | None = None) -> Response:
+    """Show one experiment; ``x`` and ``y`` are the objectives whose trade-off is drawn."""
+    service = service_of(request)
+    rendered = await to_thread.run_sync(service.pages, name)
+    choice = await service.read(name, lambda experiment: _choice(experiment, x, y))
+    parts = rendered.facts["parts"]
+    if choice["pair"] != (0, 1):
+        drawn = await service.read(name, lambda one: views.tradeoff_html(one.status(), *choice["pair"]))
+        parts = {**parts, "tradeoff": drawn}
+    about: dict[str, Any] = {key: rendered.facts[key] for key in ("state", "title", "stamp")}
+    marks = [one["mark"] for one in rendered.facts["happened"]]
+    export = f"/api/v1/experiments/{quote(name, safe='')}/assignments"
+    facts = {"name": name, "path": path_of(name), "export": export, "parts": parts, "marks": marks}
+    return page(request, "experiment.html", **facts, **about, **choice)
+
+
+def _choice(experiment: Experiment, x: str | None, y: str | None) -> dict[str, Any]:
+    """Return the objectives to choose from, and the two that are chosen: the first two unless others are named."""
+    names = list(experiment.problem.objective_names)
+    pair = (names.index(x) if x in names else 0, names.index(y) if y in names else min(1, len(names) - 1))
+    if pair[0] == pair[1]:
+        pair = (pair[0], (pair[0] + 1) % len(names))
+    return {"objectives": names, "pair": pair}
+
+
+@router.get("/e/{name}/trade-off", openapi_extra=needs("read"))
+async def tradeoff(request: Request, name: str, x: str | None = None, y: str | None = None) -> Response:
+    """Return the trade-off of two objectives, for the script of the page."""
+
+    def look(experiment: Experiment) -> str:
+        return views.tradeoff_html(experiment.status(), *_choice(experiment, x, y)["pair"])
+
+    return Response(await service_of(request).read(name, look), media_type="text/html; charset=utf-8")
+
+
+@router.get("/e/{name}/stream", openapi_extra=needs("read"))
+async def stream(request: Request, name: str) -> Response:
+    """Send the parts of the page whenever they change, at most twice a second."""
+    last = request.headers.get("last-event-id") or request.query_params.get("after")
+    updates = await service_of(request).page_streams.open(name, last, go_on(request, name))
+    return StreamingResponse(updates, media_type="text/event-stream", headers=SSE_HEADERS)
+
+
+@router.get("/e/{name}/report.html", openapi_extra=needs("read"))
+async def report(request: Request, name: str) -> Response:
+    """Return the report of an experiment, to be kept."""
+
+    def look(experiment: Experiment) -> str:
+        return views.report_html(experiment.status(), experiment.series())
+
+    headers = {"Content-Disposition": 'attachment; filename="report.html"'}
+    return Response(await service_of(request).read(name, look), headers=headers, media_type="text/html; charset=utf-8")

@@ -1,0 +1,96 @@
+"""Planning: how many samples will an experiment take, if the means are what one expects them to be?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mobai.errors import InputError
+from mobai.problem import Instance, Problem
+from mobai.theory.forecast import forecast_samples
+from mobai.theory.lower_bound import LowerBound, lower_bound
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What an experiment will take.
+
+    Attributes
+    ----------
+    instance
+        The means and noise that it is planned for.
+    bound
+        The lower bound, with the best shares of the samples.
+    lowest
+        The least mean number of samples of any rule with error at most delta.
+    expected, uniform
+        Forecasts for a certified stop: with the best shares, and with equal ones.
+    """
+
+    instance: Instance
+    bound: LowerBound
+    lowest: float
+    expected: float
+    uniform: float
+
+
+def make_plan(instance: Instance, log_inv_delta: float) -> Plan:
+    """Return what an experiment on an instance will take."""
+    bound, equal = lower_bound(instance), np.full(instance.shape[0], 1 / instance.shape[0])
+    return Plan(
+        instance,
+        bound,
+        bound.samples(log_inv_delta=log_inv_delta),
+        forecast_samples(instance, bound.weights, log_inv_delta),
+        forecast_samples(instance, equal, log_inv_delta),
+    )
+
+
+def warm_up_planning() -> None:
+    """Compile what planning needs, or load it from the cache."""
+    problem = Problem(2, ["a:bernoulli", "b:unknown-variance"], guardrails=["c:bernoulli:at-most=0.5"])
+    wanted = [Expectation(0.1, 0.1), Expectation(0, 1, 1), Expectation(0.1)]
+    make_plan(expected_instance(problem, wanted), 3.0)
+    make_plan(Instance([[1.0], [0.0]]), 3.0)
+
+
+class Expectation(NamedTuple):
+    """What one expects of a metric: a usual mean, by how much the best arm is better, and the spread of its rewards.
+
+    The spread is None where the family says it; the difference does not matter for a guardrail.
+    """
+
+    usual: float
+    difference: float = 0.0
+    spread: float | None = None
+
+
+def expected_instance(problem: Problem, expected: Sequence[Expectation]) -> Instance:
+    """Return an instance as one expects it, given per metric: each has another arm that is best, the others are usual.
+
+    Examples
+    --------
+    >>> problem = Problem(["A", "B", "C"], ["click:bernoulli", "seconds:min:unknown-variance"])
+    >>> expected_instance(problem, [Expectation(0.1, 0.02), Expectation(30, 3, 10)]).means
+    array([[ 0.12, 30.  ],
+           [ 0.1 , 27.  ],
+           [ 0.1 , 30.  ]])
+    """
+    arms = problem.shape[0]
+    means = np.tile([one.usual for one in expected], (arms, 1)).astype(float)
+    for m, objective in enumerate(problem.objectives):
+        if not expected[m].difference > 0:
+            raise InputError(f"difference of {objective.name!r} must be a number above 0")
+        means[m % arms, m] += objective.sign * expected[m].difference
+    for m, metric in enumerate(problem.metrics):
+        low, high = metric.family.range
+        if not (low < means[:, m].min() and means[:, m].max() < high):
+            raise InputError(f"means of {metric.name!r} must be above {low:g} and below {high:g}")
+    spreads = [np.nan if one.spread is None else one.spread for one in expected]
+    sd = np.where(np.isnan(problem.sd), spreads, problem.sd)
+    return Instance(
+        means, sd, problem.arms, problem.objectives, guardrails=problem.guardrails, baseline=problem.baseline
+    )

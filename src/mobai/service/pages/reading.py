@@ -1,0 +1,85 @@
+"""Pages to read: why an experiment stands where it does, and its journal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import Request, Response
+
+from mobai import views
+from mobai.live.experiment import Experiment
+from mobai.live.journal import Event
+from mobai.service.access import needs
+from mobai.service.api.common import service_of
+from mobai.service.pages.rendering import page
+from mobai.service.pages.routing import page_router, path_of
+
+router = page_router()
+
+_EVENTS = 100
+_MOST_TEXT = 300
+
+
+@router.get("/e/{name}/explain", openapi_extra=needs("read"))
+async def explain(request: Request, name: str) -> Response:
+    """Show which pairs of arms hold a decision up, and what is asked for next and why."""
+    facts = await service_of(request).read(name, _explanation)
+    return page(request, "explain.html", name=name, path=path_of(name), **facts)
+
+
+def _explanation(experiment: Experiment) -> dict[str, Any]:
+    found = experiment.explain()
+    pairs: dict[str, list[Any]] = {name: [] for name in experiment.problem.objective_names}
+    for pair in found.pairs:
+        best = max(pair.evidence, pair.broken)
+        share = min(max(best / pair.threshold, 0.0), 1.0)
+        pairs[pair.objective].append(
+            {
+                "pair": pair,
+                "gap": "-" if pair.gap != pair.gap else views.number_text(pair.gap, abs(pair.gap)),
+                "evidence": f"{max(best, 0.0):.2f}",
+                "bar": views.progress_bar(1.0 if pair.decided else min(share, 0.999)),
+            }
+        )
+    limits = views.limit_evidence_table(found) if found.limits else None
+    return {"explanation": found, "pairs": pairs, "limits": limits, "level": _level(found)}
+
+
+def _level(found: Any) -> str | None:
+    return f"{found.pairs[0].threshold:.2f}" if found.pairs else None
+
+
+@router.get("/e/{name}/journal", openapi_extra=needs("read"))
+async def journal(request: Request, name: str, before: int | None = None) -> Response:
+    """Show the events of the journal, the latest first."""
+    facts = await service_of(request).read(name, lambda experiment: _journal(experiment, before))
+    return page(request, "journal.html", name=name, path=path_of(name), **facts)
+
+
+def _journal(experiment: Experiment, before: int | None) -> dict[str, Any]:
+    status = experiment.status()
+    last = status.events if before is None else min(max(before - 1, 0), status.events)
+    first = max(last - _EVENTS, 0)
+    events = [_row(event) for event in experiment.events(first, last - first)][::-1] if last > first else []
+    return {
+        "events": events,
+        "total": status.events,
+        "head": status.head,
+        "older": first + 1 if first > 0 else None,
+        "newer": last + _EVENTS + 1 if last < status.events else None,
+    }
+
+
+def _row(event: Event) -> dict[str, Any]:
+    body = {key: value for key, value in event.body.items() if key != "by"}
+    text = json.dumps(body, ensure_ascii=False) if body else ""
+    return {
+        "seq": event.seq,
+        "kind": event.kind.replace("_", " "),
+        "time": views.moment_text(event.at),
+        "stamp": views.time_text(event.at),
+        "by": event.body.get("by", ""),
+        "text": text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} ...",
+        "hash": event.hash[:12],
+    }

@@ -1,0 +1,177 @@
+"""Two metrics against each other: which arms are certainly, possibly, or certainly not among the best trade-offs."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from mobai.document import Table, to_rows
+from mobai.views.charts.scale import Scale, label, line, svg, tick_text
+from mobai.views.tables import arms_to_show
+from mobai.views.words import interval_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mobai.live.status import Status
+
+_WORDS = {
+    "certain": "no arm is better in both",
+    "possible": "undecided",
+    "dominated": "another arm is better in both",
+}
+# The room that a number takes beside its mark, in percent of a narrow chart.
+_WIDE, _HIGH = 5.0, 6.0
+
+
+class _Box(NamedTuple):
+    """An arm in the plane: where its intervals and its means lie, in percent."""
+
+    arm: int
+    left: float
+    right: float
+    top: float
+    bottom: float
+    x: float
+    y: float
+
+
+def standings(status: Status, first: int, second: int) -> dict[int, str]:
+    """Return how arms stand in two metrics: ``certain``, ``possible`` or ``dominated``, as the intervals prove.
+
+    All intervals hold at once with probability 1 - delta, and so do these. Arms that are out, and those of which
+    nothing is known, are left out.
+    """
+    better = [_oriented(status, m) for m in (first, second)]
+    known = [
+        i
+        for i in range(len(status.active))
+        if status.active[i] and not status.barred[i] and all(math.isfinite(status.means[i, m]) for m in (first, second))
+    ]
+    found = {}
+    for i in known:
+        others = [j for j in known if j != i]
+        if any(all(low[j] > high[i] for low, high in better) for j in others):
+            found[i] = "dominated"
+        elif all(any(low[i] > high[j] for low, high in better) for j in others):
+            found[i] = "certain"
+        else:
+            found[i] = "possible"
+    return found
+
+
+def _oriented(status: Status, m: int) -> tuple[Sequence[float], Sequence[float]]:
+    """Return the ends of the intervals such that more is better."""
+    lower, upper = status.intervals.lower[:, m].tolist(), status.intervals.upper[:, m].tolist()
+    if status.verdict.problem.metrics[m].direction == "max":
+        return lower, upper
+    return [-end for end in upper], [-end for end in lower]
+
+
+def tradeoff_chart(status: Status, first: int, second: int) -> str:
+    """Return two metrics against each other, each arm as a box of its two intervals."""
+    problem = status.verdict.problem
+    names = [problem.metric_names[m] for m in (first, second)]
+    title = f"{names[1]} against {names[0]}"
+    found = standings(status, first, second)
+    if not found:
+        return _figure(title, '<p class="quiet">No reports yet.</p>')
+    shown = [i for i in arms_to_show(status.verdict, status.pulls) if i in found]
+    scales = [_scale(status, m, shown) for m in (first, second)]
+    boxes = [_box(status, i, (first, second), scales) for i in shown]
+    number = {i: n for n, i in enumerate(shown, start=1)}
+    drawn = "".join(_drawn(box, found[box.arm]) for box in boxes) + _numbers(boxes, number)
+    across, up = (f"{name} ({_goal(status, m)})" for name, m in zip(names, (first, second), strict=True))
+    plane = (
+        f'<p class="up">{escape(up)}</p><div class="frame">{_side(scales[1])}{svg("plane", drawn)}</div>'
+        f'<div class="frame below">{svg("side", "")}{_foot(scales[0])}</div><p class="across">{escape(across)}</p>'
+    )
+    return _figure(title, plane + _keys() + _table(status, (first, second), found, number))
+
+
+def _figure(title: str, content: str) -> str:
+    return f'<figure class="tradeoff"><figcaption>{escape(title)}</figcaption>{content}</figure>'
+
+
+def _goal(status: Status, m: int) -> str:
+    return "less is better" if status.verdict.problem.metrics[m].direction == "min" else "more is better"
+
+
+def _scale(status: Status, m: int, shown: Sequence[int]) -> Scale:
+    """Return a scale for the means, and for as much of the intervals as leaves the means apart."""
+    means = [float(status.means[i, m]) for i in shown]
+    room = 1.5 * ((max(means) - min(means)) or abs(means[0]) or 1.0)
+    ends = [float(end) for table in status.intervals[:2] for end in table[shown, m]]
+    low, high = min(means) - room, max(means) + room
+    return Scale([*means, *(min(max(end, low), high) for end in ends)])
+
+
+def _box(status: Status, i: int, metrics: tuple[int, int], scales: Sequence[Scale]) -> _Box:
+    (left, right, x), (low, high, y) = (
+        [scale.place(float(table[i, m])) for table in (*status.intervals[:2], status.means)]
+        for scale, m in zip(scales, metrics, strict=True)
+    )
+    return _Box(i, left, right, 100 - high, 100 - low, x, 100 - y)
+
+
+def _drawn(box: _Box, standing: str) -> str:
+    size = f'width="{box.right - box.left:.2f}%" height="{box.bottom - box.top:.2f}%"'
+    area = f'<rect class="box {standing}" x="{box.left:.2f}%" y="{box.top:.2f}%" {size}/>'
+    return area + _mark(standing, f'x="{box.x:.2f}%" y="{box.y:.2f}%"')
+
+
+def _mark(standing: str, place: str) -> str:
+    """Return a mark that is told from others by its shape."""
+    shapes = {
+        "certain": '<path d="M0-7 7 0 0 7-7 0Z"/>',
+        "possible": '<circle r="5"/>',
+        "dominated": '<path d="M-5-5 5 5M-5 5 5-5"/>',
+    }
+    return f'<svg class="at {standing}" {place}>{shapes[standing]}</svg>'
+
+
+def _numbers(boxes: Sequence[_Box], number: dict[int, int]) -> str:
+    """Return a number beside each mark, where there is room for it."""
+    taken = [(box.x, box.y) for box in boxes]
+    parts = []
+    for box in boxes:
+        for x, y in ((box.x + 4, box.y), (box.x - 4, box.y), (box.x, box.y - 6), (box.x, box.y + 7)):
+            free = all(abs(x - a) > _WIDE or abs(y - b) > _HIGH for a, b in taken if (a, b) != (box.x, box.y))
+            if free and 2 < x < 98 and 3 < y < 97:
+                taken.append((x, y))
+                parts.append(label(str(number[box.arm]), x, y + 1.5))
+                break
+    return "".join(parts)
+
+
+def _side(scale: Scale) -> str:
+    places = [(tick, 100 - scale.place(tick)) for tick in scale.ticks()]
+    parts = (line("tick", 88, y, 100, y) + label(tick_text(tick), 80, y + 1.5, "end") for tick, y in places)
+    return svg("side", "".join(parts))
+
+
+def _foot(scale: Scale) -> str:
+    places = [(tick, scale.place(tick)) for tick in scale.ticks()]
+    return svg("row", "".join(line("tick", x, 0, x, 30) + label(tick_text(t), x, 95) for t, x in places))
+
+
+def _keys() -> str:
+    parts = []
+    for standing, words in _WORDS.items():
+        mark = _mark(standing, 'x="50%" y="50%"')
+        parts.append(f"<li>{svg('shape', mark)}{words}</li>")
+    return f'<ul class="keys">{"".join(parts)}</ul>'
+
+
+def _table(status: Status, metrics: tuple[int, int], found: dict[int, str], number: dict[int, int]) -> str:
+    problem = status.verdict.problem
+    rows = []
+    for i, standing in found.items():
+        ends = [
+            interval_text(*(float(table[i, m]) for table in (status.means, *status.intervals[:2]))) for m in metrics
+        ]
+        rows.append([str(number.get(i, "")), problem.arms[i], *ends, _WORDS[standing]])
+    header = ["#", "arm", *(problem.metric_names[m] for m in metrics), "trade-off"]
+    table = to_rows(Table(header, rows, left=5))
+    return f'<details open><summary>As a table</summary><div class="wide">{table}</div></details>'

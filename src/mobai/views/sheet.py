@@ -1,0 +1,154 @@
+"""An experiment on one sheet, in named parts of HTML: pages, reports and notebooks put them together."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from mobai.document import Table, to_rows
+from mobai.views.charts import allocation_chart, drift_charts, evidence_chart, forest, tradeoff_chart
+from mobai.views.data import time_text
+from mobai.views.happenings import happenings_json
+from mobai.views.tables import differences_table, limits_table, means_table
+from mobai.views.words import certification, headline, intervals_caption, moment_text, plural, status_remarks
+
+if TYPE_CHECKING:
+    from mobai.live.state import Milestone
+    from mobai.live.status import Status
+    from mobai.live.trace import Series
+
+_DONE = {"paused": "paused", "resumed": "resumed", "closed": "closed"}
+_MOST_MOMENTS = 50
+
+
+def sheet(status: Status, series: Series) -> dict[str, str]:
+    """Return the parts of the sheet by name."""
+    return {
+        "headline": f"<p>{escape(headline(status))}</p>",
+        "facts": facts_html(status),
+        "remarks": remarks_html(status),
+        "metrics": metrics_html(status),
+        "limits": limits_html(status),
+        "evidence": evidence_chart(series, status),
+        "allocation": allocation_chart(series),
+        "drift": drift_html(series, status),
+        "timeline": timeline_html(status),
+        "numbers": numbers_html(status),
+    }
+
+
+def page_json(status: Status, series: Series) -> dict[str, Any]:
+    """Return what a page of an experiment needs, as plain data: its parts, its title, and what has happened."""
+    decided = sum(decision is not None for decision in status.verdict.decisions)
+    happened = [{key: one[key] for key in ("mark", "text")} for one in happenings_json(status)]
+    return {
+        "state": status.state,
+        "title": f"{decided} of {len(status.verdict.decisions)} decided - {status.name}",
+        "parts": {**sheet(status, series), "tradeoff": tradeoff_html(status)},
+        "happened": happened,
+    }
+
+
+def facts_html(status: Status) -> str:
+    """Return the plain facts: how many samples, what is outstanding, at which error probability."""
+    verdict = status.verdict
+    decided = sum(decision is not None for decision in verdict.decisions)
+    lost = status.dropped + status.expired
+    waiting = f"{status.pending:,} pending" + (f", {status.incomplete:,} incomplete" if status.incomplete else "")
+    facts = {
+        "decided": f"{decided} of {len(verdict.decisions)}",
+        "samples": f"{verdict.pulls:,}",
+        "waiting for answers": waiting + (f", {lost:,} dropped or expired" if lost else ""),
+        "error probability": f"at most {verdict.delta:g}" if verdict.certified else f"{verdict.delta:g}, NOT certified",
+        "last report": moment_text(status.last_report_at) if status.last_report_at else "none yet",
+        "sampling rule": status.rule,
+    }
+    rows = (f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in facts.items())
+    return f'<dl class="facts">{"".join(rows)}</dl>'
+
+
+def remarks_html(status: Status) -> str:
+    """Return what else a reader should know; nothing if there is nothing."""
+    found = "".join(f"<li>{escape(remark)}</li>" for remark in status_remarks(status))
+    return f'<ul class="remarks">{found}</ul>' if found else ""
+
+
+def metrics_html(status: Status) -> str:
+    """Return where the means of every objective lie, with what that promises."""
+    count = len(status.verdict.decisions)
+    charts = "".join(f'<div class="card">{forest(status, m)}</div>' for m in range(count))
+    promise = intervals_caption(status.verdict, status.intervals)
+    return f'{charts}<p class="quiet">{escape(promise[:1].upper() + promise[1:])}.</p>'
+
+
+def limits_html(status: Status) -> str:
+    """Return what is known of limits, and of the differences to a baseline; nothing where there are none."""
+    verdict, parts = status.verdict, []
+    if verdict.problem.guardrails:
+        own = range(len(verdict.decisions), len(verdict.problem.metrics))
+        parts.append(f'<div class="wide">{to_rows(limits_table(verdict, status.pulls))}</div>')
+        parts += [forest(status, m) for m in own]
+    if status.differences is not None:
+        table = differences_table(verdict, status.pulls, status.differences)
+        parts.append(f'<div class="wide">{to_rows(table)}</div>')
+    return "".join(f'<div class="card">{part}</div>' for part in parts)
+
+
+def tradeoff_html(status: Status, first: int = 0, second: int = 1) -> str:
+    """Return the trade-off of two objectives; nothing where there is only one."""
+    return tradeoff_chart(status, first, second) if len(status.verdict.decisions) > 1 else ""
+
+
+def drift_html(series: Series, status: Status) -> str:
+    """Return how the means went, tenth by tenth."""
+    charts = drift_charts(series, status)
+    if not charts:
+        return '<p class="quiet">Once there are more samples, the means of every tenth of them are shown here.</p>'
+    return "".join(f'<div class="card">{chart}</div>' for chart in charts)
+
+
+def timeline_html(status: Status) -> str:
+    """Return what happened, the latest first."""
+    moments = [(status.created_at, "created"), *(_told(one) for one in status.timeline)]
+    untimed = []
+    for one in happenings_json(status):
+        text = one["text"].removeprefix(f"{status.name}: ")
+        if one["kind"] in ("paused", "closed"):
+            continue  # in the timeline already
+        if one["at"] is None:
+            untimed.append(text)
+        else:
+            moments.append((one["at"], text))
+    shown = sorted(moments, key=lambda one: -one[0])[:_MOST_MOMENTS]
+    rows = [f"<li>{escape(text)}</li>" for text in untimed]
+    rows += [f"<li>{_time(at)} {escape(text)}</li>" for at, text in shown]
+    return f'<ol class="timeline">{"".join(rows)}</ol>'
+
+
+def _told(one: Milestone) -> tuple[float, str]:
+    verb = {"arm_added": "added", "arm_retired": "retired"}.get(one.kind)
+    return one.at, _DONE.get(one.kind, one.kind) if verb is None else f"{one.arm} {verb}"
+
+
+def _time(at: float) -> str:
+    return f'<time datetime="{time_text(at)}">{moment_text(at)}</time>'
+
+
+def numbers_html(status: Status) -> str:
+    """Return all numbers as a table."""
+    verdict = status.verdict
+    everything = range(len(verdict.problem.arms))
+    table = means_table(verdict, status.pulls, status.means, status.intervals, status.active, list(everything))
+    asked = [f"{int(count):,}" for count in status.asked]
+    rows = [[*row, count] for row, count in zip(table.rows, asked, strict=True)]
+    return f'<div class="wide">{to_rows(Table([*table.header, "asked for"], rows))}</div>'
+
+
+def guarantee_html(status: Status) -> str:
+    """Return what is promised, and of which journal."""
+    proof = certification("mixture", status.verdict.certified)
+    made = f"{plural(status.events, 'event')} in the journal; the hash of the last one is"
+    return (
+        f"<p>delta = {status.verdict.delta:g}; {escape(proof)}.</p>"
+        f'<p class="quiet">{made} <code>{escape(status.head)}</code>.</p>'
+    )
