@@ -30,6 +30,7 @@ from mobai.views.data import (
     time_text,
     verdict_json,
 )
+from mobai.views.events import event_text
 from mobai.views.happenings import HAPPENINGS, happenings_json
 from mobai.views.notebook import (
     analysis_html,
@@ -89,6 +90,7 @@ __all__ = [
     "csv_text",
     "differences_table",
     "event_json",
+    "event_text",
     "evidence_chart",
     "experiment_html",
     "explanation_json",

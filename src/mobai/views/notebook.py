@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mobai.document import Paragraph, Table, to_fragment, to_rows
-from mobai.views.charts import IntervalRow, framed, interval_chart, progress_chart
+from mobai.views.charts import IntervalRow, framed, interval_chart, progress_chart, wide
 from mobai.views.charts.forest import Band
 from mobai.views.pages import analysis_blocks
 from mobai.views.sheet import facts_html, limits_html, metrics_html, remarks_html, sheet, tradeoff_html
@@ -58,7 +58,7 @@ def _title(status: Status) -> str:
 
 
 def _folded(title: str, html: str) -> str:
-    return f'<details><summary>{escape(title)}</summary><div class="wide">{html}</div></details>'
+    return f"<details><summary>{escape(title)}</summary>{wide(html, title)}</details>"
 
 
 def analysis_html(analysis: Analysis) -> str:

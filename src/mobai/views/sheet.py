@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mobai.document import Table, to_rows
-from mobai.views.charts import allocation_chart, drift_charts, evidence_chart, forest, tradeoff_chart
+from mobai.views.charts import allocation_chart, drift_charts, evidence_chart, forest, tradeoff_chart, wide
 from mobai.views.data import time_text
 from mobai.views.happenings import happenings_json
 from mobai.views.tables import differences_table, limits_table, means_table
@@ -86,11 +86,11 @@ def limits_html(status: Status) -> str:
     verdict, parts = status.verdict, []
     if verdict.problem.guardrails:
         own = range(len(verdict.decisions), len(verdict.problem.metrics))
-        parts.append(f'<div class="wide">{to_rows(limits_table(verdict, status.pulls))}</div>')
+        parts.append(wide(to_rows(limits_table(verdict, status.pulls)), "Limits"))
         parts += [forest(status, m) for m in own]
     if status.differences is not None:
         table = differences_table(verdict, status.pulls, status.differences)
-        parts.append(f'<div class="wide">{to_rows(table)}</div>')
+        parts.append(wide(to_rows(table), "Differences from the baseline"))
     return "".join(f'<div class="card">{part}</div>' for part in parts)
 
 
@@ -141,7 +141,7 @@ def numbers_html(status: Status) -> str:
     table = means_table(verdict, status.pulls, status.means, status.intervals, status.active, list(everything))
     asked = [f"{int(count):,}" for count in status.asked]
     rows = [[*row, count] for row, count in zip(table.rows, asked, strict=True)]
-    return f'<div class="wide">{to_rows(Table([*table.header, "asked for"], rows))}</div>'
+    return wide(to_rows(Table([*table.header, "asked for"], rows)), "All numbers")
 
 
 def guarantee_html(status: Status) -> str:

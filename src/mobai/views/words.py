@@ -31,14 +31,21 @@ def answer_text(verdict: Verdict, m: int) -> str:
 
 
 def number_text(value: float, width: float) -> str:
-    """Return a number with as many digits as an interval of this width around it deserves, three at least."""
-    digits = 3
-    if math.isfinite(value) and math.isfinite(width) and width > 0:
-        digits += max(0, math.floor(math.log10(max(abs(value), 1e-300) / width)))
-    if not math.isfinite(value) or not (value == 0 or 1e-4 <= abs(value) < 1e9):
-        return f"{value:.{min(digits, 17)}g}"
-    before = math.floor(math.log10(abs(value))) + 1 if value else 1
-    return f"{round(value, digits - before):,.{min(max(digits - before, 0), 17)}f}"
+    """Return a number with as many digits as an interval of this width around it deserves: three of its width.
+
+    Without a width, the number itself has three digits.
+
+    Examples
+    --------
+    >>> number_text(0.123456, 0.05), number_text(1234.5, 3.2), number_text(3.8e-8, 0.15), number_text(21, math.inf)
+    ('0.1235', '1,234.50', '0.000', '21.0')
+    """
+    if not math.isfinite(width) or width <= 0:
+        width = abs(value)
+    if not math.isfinite(value) or not 1e-9 <= width < 1e9 or abs(value) >= 1e12:
+        return f"{value:.3g}"
+    decimals = max(2 - math.floor(math.log10(width)), 0)
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
 def interval_text(value: float, low: float, high: float) -> str:
@@ -163,10 +170,11 @@ def _outlook(status: Status, m: int) -> str:
 def _second(status: Status, m: int) -> str | None:
     """Return the arm whose mean comes next to the leader's, None if there is none."""
     sign, leader = status.verdict.problem.objectives[m].sign, status.verdict.recommended[m]
+    best = sign * float(status.means[leader, m])
     means = [
         (sign * float(mean), arm)
         for i, (mean, arm) in enumerate(zip(status.means[:, m], status.verdict.problem.arms, strict=True))
-        if i != leader and status.active[i] and not status.barred[i] and not math.isnan(mean)
+        if i != leader and status.active[i] and not status.barred[i] and sign * float(mean) <= best
     ]
     return max(means, key=lambda one: one[0])[1] if means else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import Request, Response
@@ -17,8 +18,7 @@ from mobai.service.pages.routing import page_router, path_of
 
 router = page_router()
 
-_EVENTS = 100
-_MOST_TEXT = 300
+_EVENTS = 50
 
 
 @router.get("/e/{name}/explain", openapi_extra=needs("read"))
@@ -61,7 +61,8 @@ def _journal(experiment: Experiment, before: int | None) -> dict[str, Any]:
     status = experiment.status()
     last = status.events if before is None else min(max(before - 1, 0), status.events)
     first = max(last - _EVENTS, 0)
-    events = [_row(event) for event in experiment.events(first, last - first)][::-1] if last > first else []
+    arms = experiment.problem.arms
+    events = [_row(event, arms) for event in experiment.events(first, last - first)][::-1] if last > first else []
     return {
         "events": events,
         "total": status.events,
@@ -71,15 +72,14 @@ def _journal(experiment: Experiment, before: int | None) -> dict[str, Any]:
     }
 
 
-def _row(event: Event) -> dict[str, Any]:
-    body = {key: value for key, value in event.body.items() if key != "by"}
-    text = json.dumps(body, ensure_ascii=False) if body else ""
+def _row(event: Event, arms: Sequence[str]) -> dict[str, Any]:
     return {
         "seq": event.seq,
         "kind": event.kind.replace("_", " "),
         "time": views.moment_text(event.at),
         "stamp": views.time_text(event.at),
         "by": event.body.get("by", ""),
-        "text": text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} ...",
+        "text": views.event_text(event, arms),
+        "body": json.dumps(event.body, ensure_ascii=False),
         "hash": event.hash[:12],
     }

@@ -8,7 +8,7 @@ from mobai.views.charts.forest import IntervalRow, forest, interval_chart
 from mobai.views.charts.lines import LineChart, allocation_chart, drift_charts, evidence_chart, line_chart
 from mobai.views.charts.progress import progress_bar, progress_chart
 from mobai.views.charts.scale import Scale
-from mobai.views.charts.style import chart_style, framed
+from mobai.views.charts.style import chart_style, framed, wide
 from mobai.views.charts.tradeoff import standings, tradeoff_chart
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "progress_chart",
     "standings",
     "tradeoff_chart",
+    "wide",
 ]

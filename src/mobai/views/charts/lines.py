@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mobai.document import Table, to_rows
 from mobai.views.charts.scale import Scale, label, line, svg, tick_text
+from mobai.views.charts.style import wide
 from mobai.views.tables import arms_to_show
 from mobai.views.words import number_text
 
@@ -237,7 +238,7 @@ def _table(chart: LineChart) -> str:
     rows = [[f"{chart.places[n]:,g}", *(chart.text(column[n]) for column in columns)] for n in chosen]
     header = ["samples" if chart.times else "tenth", *chart.lines]
     table = to_rows(Table(header, rows, left=0))
-    return f'<details><summary>As a table</summary><div class="wide">{table}</div></details>'
+    return f"<details><summary>As a table</summary>{wide(table, chart.title)}</details>"
 
 
 def stroke(n: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 
 
@@ -10,6 +11,11 @@ from pathlib import Path
 def chart_style() -> str:
     """Return the style sheet."""
     return Path(__file__).with_name("charts.css").read_text(encoding="utf-8")
+
+
+def wide(table: str, title: str) -> str:
+    """Return a table that can be scrolled sideways, with the keyboard, too."""
+    return f'<div class="wide" tabindex="0" role="group" aria-label="{escape(title)}">{table}</div>'
 
 
 def framed(html: str) -> str:

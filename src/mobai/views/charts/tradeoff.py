@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mobai.document import Table, to_rows
 from mobai.views.charts.scale import Scale, label, line, svg, tick_text
+from mobai.views.charts.style import wide
 from mobai.views.tables import arms_to_show
 from mobai.views.words import interval_text
 
@@ -171,7 +172,7 @@ def _table(status: Status, metrics: tuple[int, int], found: dict[int, str], numb
         ends = [
             interval_text(*(float(table[i, m]) for table in (status.means, *status.intervals[:2]))) for m in metrics
         ]
-        rows.append([str(number.get(i, "")), problem.arms[i], *ends, _WORDS[standing]])
-    header = ["#", "arm", *(problem.metric_names[m] for m in metrics), "trade-off"]
+        rows.append([problem.arms[i], str(number.get(i, "")), *ends, _WORDS[standing]])
+    header = ["arm", "number", *(problem.metric_names[m] for m in metrics), "trade-off"]
     table = to_rows(Table(header, rows, left=5))
-    return f'<details open><summary>As a table</summary><div class="wide">{table}</div></details>'
+    return f"<details open><summary>As a table</summary>{wide(table, 'Trade-off')}</details>"

@@ -1,0 +1,116 @@
+"""Every page, in every state and scheme, wide and narrow, with scripts and without."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page
+from tests.browser.axe import overflow, violations
+from tests.browser.conftest import Visit
+from tests.browser.site import NAMES
+from tests.service.serving import Client
+
+from mobai.service.service import Service
+
+EXPERIMENTS = [f"/e/{quote(name, safe='')}" for name in NAMES]
+READING = ["/e/running/explain", "/e/nothing%20yet/explain", "/e/running/journal", "/e/running/journal?before=20"]
+ACTIONS = [f"/e/running/do/{word}" for word in ("pause", "close", "add-arm", "retire-arm")]
+OTHERS = ["/", "/new", "/settings", "/login", "/docs", "/e/no-such-name"]
+PAGES = [*EXPERIMENTS, *READING, *ACTIONS, *OTHERS]
+
+
+def wrong_labels(page: Page) -> list[str]:
+    """Return the texts of charts that lie over each other."""
+    found: list[str] = page.evaluate(
+        """() => {
+          const wrong = [];
+          for (const svg of document.querySelectorAll("svg")) {
+            const all = [...svg.querySelectorAll("text")];
+            const texts = all.map((one) => [one.textContent, one.getBoundingClientRect()]);
+            texts.forEach(([a, p], n) => texts.slice(n + 1).forEach(([b, q]) => {
+              const wide = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+              const high = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+              if (p.width > 0 && wide > 1 && high > 3) wrong.push(`${a} over ${b}`);
+            }));
+          }
+          return wrong;
+        }"""
+    )
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_accessible(path: str, scheme: str, visit: Visit, filled: tuple[Client, Service]) -> None:
+    client, _ = filled
+    missing = ("404",) if "no-such" in path else ()
+    with visit(client.address + path, scheme=scheme, expected=missing) as page:
+        assert violations(page) == []
+        for width in (1280, 360):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert overflow(page) <= 0
+            assert wrong_labels(page) == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_without_scripts(path: str, visit: Visit, filled: tuple[Client, Service]) -> None:
+    client, _ = filled
+    missing = ("404",) if "no-such" in path else ()
+    for width in (1280, 360):
+        with visit(client.address + path, width=width, scripts=False, expected=missing) as page:
+            assert page.locator("h1").count() == 1
+            box = page.locator("main").bounding_box()
+            assert box is not None
+            assert box["width"] <= width
+            if path in EXPERIMENTS:
+                assert page.locator("[data-part=headline] p").inner_text() != ""
+                assert page.locator("svg.lines").count() >= (0 if "nothing" in path else 2)
+                # What a script would draw is there as a picture.
+                assert page.locator(".plot").count() == 0
+
+
+def test_charts_with_scripts_have_a_cursor_and_zoom(visit: Visit, filled: tuple[Client, Service]) -> None:
+    client, _ = filled
+    with visit(f"{client.address}/e/decided") as page:
+        charts = page.locator(".plot canvas")
+        assert charts.count() == 2
+        page.locator("[data-part=evidence] .u-over").scroll_into_view_if_needed()
+        box = page.locator("[data-part=evidence] .u-over").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        legend = page.locator("[data-part=evidence] .u-legend")
+        legend.get_by_text("%").first.wait_for()
+        assert legend.inner_text().startswith("samples")
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] - 10, box["y"] + box["height"] / 2)
+        page.mouse.up()
+        assert page.locator(".axis-choice input").count() == 2
+        page.get_by_label("time", exact=True).check()
+        assert charts.count() == 2
+
+
+def test_a_trade_off_can_be_chosen(visit: Visit, filled: tuple[Client, Service]) -> None:
+    client, _ = filled
+    with visit(f"{client.address}/e/decided") as page:
+        assert page.locator(".tradeoff figcaption").inner_text() == "cost against clicks"
+        page.get_by_label("up", exact=True).select_option("dwell")
+        page.locator(".tradeoff figcaption", has_text="dwell against clicks").wait_for()
+    with visit(f"{client.address}/e/decided", scripts=False) as page:
+        page.get_by_label("across", exact=True).select_option("dwell")
+        page.get_by_role("button", name="Show").click()
+        assert page.locator(".tradeoff figcaption").inner_text() == "cost against dwell"
+
+
+def test_report_opens_from_disk(visit: Visit, filled: tuple[Client, Service], tmp_path) -> None:  # type: ignore[no-untyped-def]
+    client, _ = filled
+    for name in ("running", "nothing%20yet"):
+        report = client("GET", f"/e/{name}/report.html")
+        assert report.headers["content-disposition"] == 'attachment; filename="report.html"'
+        file = tmp_path / "report.html"
+        file.write_bytes(report.data)
+        for scheme in ("light", "dark"):
+            with visit(file.as_uri(), scheme=scheme) as page:
+                assert violations(page) == []
+                page.set_viewport_size({"width": 360, "height": 900})
+                assert overflow(page) <= 0
