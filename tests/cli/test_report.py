@@ -26,11 +26,13 @@ def test_a_page(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path
     html = Path(out).read_text()
     assert "<h1>a &lt;b&gt; &amp; c</h1>" in html
     assert html.count('<table class="forest">') == len(OBJECTIVES)
-    assert html.count("<polyline") == len(OBJECTIVES) + len(ARMS)
+    # Evidence, allocation, and the tenths of every metric.
+    assert html.count("<polyline") == len(OBJECTIVES) + len(ARMS) + len(OBJECTIVES) * len(ARMS)
+    assert html.count('class="tradeoff"') == 1
     assert "against A" in html
     assert not re.search(r"<(script|link|img|iframe)\b|url\(|@import|https?://", html)
     status = Experiment.load(storage, "a <b> & c").status()
-    assert f"from {status.events} events; the hash of the last one is {status.head}." in html
+    assert f"{status.events} events in the journal; the hash of the last one is <code>{status.head}</code>." in html
 
 
 def test_markdown(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path) -> None:

@@ -294,5 +294,5 @@ def test_the_document_and_its_page(client: Client) -> None:
     assert "http://" not in html.replace("http://127.0.0.1", "")
     assert "https://" not in html
     assert "unsafe" not in page.headers["content-security-policy"]
-    assert client("GET", "/static/style.css").code == 200
-    assert client("GET", "/static/..%2frendering.py").code == 404
+    assert client("GET", "/static/any/style.css").code == 200
+    assert client("GET", "/static/any/..%2frendering.py").code == 404

@@ -1,0 +1,92 @@
+"""Trade-offs: what the boxes prove, and where they lie."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mobai import Experiment, views
+from mobai.live.journal import MemoryJournal
+from mobai.live.status import Status
+
+OBJECTIVES = ["x:gaussian=1", "y:min:gaussian=1"]
+
+
+def status_of(lower: Any, upper: Any, **changes: Any) -> Status:
+    """Return a status with these intervals, and means in their middle."""
+    low, high = np.array(lower, float), np.array(upper, float)
+    test = Experiment.create(MemoryJournal(), "x", len(low), OBJECTIVES)
+    status = test.status()
+    intervals = status.intervals._replace(lower=low, upper=high)
+    return replace(status, intervals=intervals, means=(low + high) / 2, **changes)
+
+
+def test_what_boxes_prove() -> None:
+    # More x and less y is better: the first is better than the second in both, the third may be anything.
+    found = views.standings(status_of([[5, 1], [1, 5], [0, 0]], [[6, 2], [2, 6], [9, 9]]), 0, 1)
+    assert found == {0: "possible", 1: "dominated", 2: "possible"}
+    found = views.standings(status_of([[5, 5], [1, 1]], [[6, 6], [2, 2]]), 0, 1)
+    assert found == {0: "certain", 1: "certain"}
+    # Touching is no proof.
+    found = views.standings(status_of([[5, 1], [1, 2]], [[6, 2], [5, 3]]), 0, 1)
+    assert found == {0: "possible", 1: "possible"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_true_means_inside_the_boxes_contradict(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(0, 4, (4, 2))
+    high = low + rng.uniform(0.1, 2, (4, 2))
+    found = views.standings(status_of(low, high), 0, 1)
+    assert found.keys() == {0, 1, 2, 3}
+    corners = list(product((0.001, 0.999), repeat=2))
+    for i, standing in found.items():
+        dominated = set()
+        for mine, theirs in product(corners, corners):
+            own = low[i] + np.array(mine) * (high[i] - low[i])
+            others = [low[j] + np.array(theirs) * (high[j] - low[j]) for j in range(4) if j != i]
+            dominated.add(any(one[0] > own[0] and one[1] < own[1] for one in others))
+        expected = {"certain": {False}, "dominated": {True}}.get(standing)
+        assert expected is None or dominated == expected
+    # The boxes of those that are undecided leave both possible.
+    for i in (i for i, standing in found.items() if standing == "possible"):
+        best = np.array([high[i, 0], low[i, 1]])
+        worst = np.array([low[i, 0], high[i, 1]])
+        others = [j for j in range(4) if j != i]
+        assert not any(low[j, 0] > best[0] and high[j, 1] < best[1] for j in others)
+        assert any(high[j, 0] >= worst[0] and low[j, 1] <= worst[1] for j in others)
+
+
+def test_arms_that_are_out_are_left_out() -> None:
+    low, high = [[5, 1], [1, 5], [0, 7]], [[6, 2], [2, 6], [1, 8]]
+    gone = np.array([False, True, True])
+    assert views.standings(status_of(low, high, active=gone), 0, 1) == {1: "certain", 2: "dominated"}
+    assert views.standings(status_of(low, high, barred=~gone), 0, 1) == {1: "certain", 2: "dominated"}
+
+
+def test_boxes_are_drawn_to_scale() -> None:
+    html = views.tradeoff_html(status_of([[0, 0], [5, 5]], [[1, 1], [10, 10]]))
+    boxes = re.findall(
+        r'<rect class="box (\w+)" x="([\d.]+)%" y="([\d.]+)%" width="([\d.]+)%" height="([\d.]+)%"', html
+    )
+    assert [one[0] for one in boxes] == ["certain", "certain"]
+    (_, x, y, wide, high), (_, x2, y2, wide2, high2) = [(one[0], *map(float, one[1:])) for one in boxes]
+    # Ten units and 4 % at both ends: a unit is 100 / 10.8 percent.
+    unit = 100 / 10.8
+    assert [x, wide, x2, wide2] == pytest.approx([0.4 * unit, unit, 5.4 * unit, 5 * unit], abs=0.02)
+    assert [100 - y - high, high, 100 - y2 - high2, high2] == pytest.approx(
+        [0.4 * unit, unit, 5.4 * unit, 5 * unit], abs=0.02
+    )
+    assert "y against x" in html
+    assert "x (more is better)" in html
+    assert "y (less is better)" in html
+
+
+def test_one_objective_has_none() -> None:
+    test = Experiment.create(MemoryJournal(), "x", 3, OBJECTIVES[:1])
+    assert views.tradeoff_html(test.status()) == ""
