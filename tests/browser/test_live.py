@@ -126,7 +126,7 @@ def test_the_demonstration_moves_within_ten_seconds(visit: Visit, served: tuple[
         page.get_by_role("button", name="Start the demonstration").click()
         page.wait_for_url("**/e/demo")
         until(page, lambda: page.locator(".plot canvas").count() == 2)
-        seen = set()
+        seen: set[str] = set()
         while len(seen) < 4 and time.monotonic() < start + 10:
             seen.add(page.locator("[data-part=facts]").inner_text())
             page.wait_for_timeout(200)

@@ -20,7 +20,7 @@ OBJECTIVES = ["x:gaussian=1", "y:min:gaussian=1"]
 def status_of(lower: Any, upper: Any, **changes: Any) -> Status:
     """Return a status with these intervals, and means in their middle."""
     low, high = np.array(lower, float), np.array(upper, float)
-    test = Experiment.create(MemoryJournal(), "x", len(low), OBJECTIVES)
+    test = Experiment.create(MemoryJournal(), "x", [f"arm {n}" for n in range(len(low))], OBJECTIVES)
     status = test.status()
     intervals = status.intervals._replace(lower=low, upper=high)
     return replace(status, intervals=intervals, means=(low + high) / 2, **changes)
@@ -63,7 +63,7 @@ def test_no_true_means_inside_the_boxes_contradict(seed: int) -> None:
 
 
 def test_arms_that_are_out_are_left_out() -> None:
-    low, high = [[5, 1], [1, 5], [0, 7]], [[6, 2], [2, 6], [1, 8]]
+    low, high = [[5, 1], [1, 5], [-1, 7]], [[6, 2], [2, 6], [0, 8]]
     gone = np.array([False, True, True])
     assert views.standings(status_of(low, high, active=gone), 0, 1) == {1: "certain", 2: "dominated"}
     assert views.standings(status_of(low, high, barred=~gone), 0, 1) == {1: "certain", 2: "dominated"}
@@ -71,14 +71,14 @@ def test_arms_that_are_out_are_left_out() -> None:
 
 def test_boxes_are_drawn_to_scale() -> None:
     html = views.tradeoff_html(status_of([[0, 0], [5, 5]], [[1, 1], [10, 10]]))
-    boxes = re.findall(
-        r'<rect class="box (\w+)" x="([\d.]+)%" y="([\d.]+)%" width="([\d.]+)%" height="([\d.]+)%"', html
-    )
+    place = r'x="([\d.]+)%" y="([\d.]+)%" width="([\d.]+)%" height="([\d.]+)%"'
+    boxes = re.findall(rf'<rect class="box (\w+)" {place}', html)
     assert [one[0] for one in boxes] == ["certain", "certain"]
     (_, x, y, wide, high), (_, x2, y2, wide2, high2) = [(one[0], *map(float, one[1:])) for one in boxes]
     # Ten units and 4 % at both ends: a unit is 100 / 10.8 percent.
     unit = 100 / 10.8
-    assert [x, wide, x2, wide2] == pytest.approx([0.4 * unit, unit, 5.4 * unit, 5 * unit], abs=0.02)
+    expected = pytest.approx([0.4 * unit, unit, 5.4 * unit, 5 * unit], abs=0.02)
+    assert [x, wide, x2, wide2] == expected
     assert [100 - y - high, high, 100 - y2 - high2, high2] == pytest.approx(
         [0.4 * unit, unit, 5.4 * unit, 5 * unit], abs=0.02
     )
@@ -88,5 +88,5 @@ def test_boxes_are_drawn_to_scale() -> None:
 
 
 def test_one_objective_has_none() -> None:
-    test = Experiment.create(MemoryJournal(), "x", 3, OBJECTIVES[:1])
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B", "C"], OBJECTIVES[:1])
     assert views.tradeoff_html(test.status()) == ""
