@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import kernels, live, oracle, service, surrogate, trials
+from benchmarks import kernels, live, oracle, pages, service, surrogate, trials
 
 kernels.main()
 surrogate.main()
@@ -14,3 +14,5 @@ print()
 live.main()
 print()
 service.main()
+print()
+pages.main()

@@ -220,9 +220,10 @@ def one_client(folder: Path, port: int) -> None:
     print(f"one client, report + ask in one call: {service:.2f} ms; {peer_words}")
 
 
-def viewers(folder: Path, port: int, count: int = 200) -> None:
+def viewers(folder: Path, port: int, kind: str = "status", path: str = "/api/v1/experiments/x/stream") -> None:
     """Watch an experiment over 200 streams while it is told something ten times a second; what that takes of a core."""
-    storage = f"sqlite:///{folder / 'viewers.db'}"
+    count = 200
+    storage = f"sqlite:///{folder / f'{kind}.db'}"
     hand_out(storage, 1000)
     with served(storage, port) as client:
         for n in range(1, 101):
@@ -235,7 +236,7 @@ def viewers(folder: Path, port: int, count: int = 200) -> None:
         seen, watching = [0], []
         for _ in range(count):
             stream = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            stream.request("GET", "/api/v1/experiments/x/stream")
+            stream.request("GET", path)
             watching.append(stream.getresponse())
 
         def drain() -> None:
@@ -247,7 +248,7 @@ def viewers(folder: Path, port: int, count: int = 200) -> None:
             end = time.monotonic() + SECONDS + 2
             while time.monotonic() < end:
                 for key, _ in ready.select(0.5):
-                    seen[0] += key.fileobj.recv(1 << 20).count(b"event: status")  # type: ignore[union-attr]
+                    seen[0] += key.fileobj.recv(1 << 20).count(f"event: {kind}".encode())  # type: ignore[union-attr]
 
         reader = threading.Thread(target=drain)
         reader.start()
@@ -263,7 +264,8 @@ def viewers(folder: Path, port: int, count: int = 200) -> None:
         used, passed = _cpu(pid) - before, time.monotonic() - start
         reader.join()
     rate = seen[0] / count / passed
-    print(f"{count} viewers, ten reports a second: {used / passed:.1%} of a core, {rate:.1f} updates per second each")
+    spent = f"{used / passed:.1%} of a core, {rate:.1f} updates per second each"
+    print(f"{count} viewers of the {kind}, ten reports a second: {spent}")
 
 
 def sizes(folder: Path, rounds: int = 15) -> None:

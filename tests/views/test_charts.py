@@ -57,7 +57,7 @@ def test_a_forest_is_to_scale() -> None:
     html = views.forest(status, 0)
     bars = [
         tuple(map(float, found))
-        for found in re.findall(r'class="interval" x1="([\d.]+)%" y1="50.00%" x2="([\d.]+)%".*?cx="([\d.]+)%"', html)
+        for found in re.findall(r'class="interval" x1="([\d.]+)%" y1="50%" x2="([\d.]+)%".*?cx="([\d.]+)%"', html)
     ]
     lower, upper, means = status.intervals.lower[:, 0], status.intervals.upper[:, 0], status.means[:, 0]
     scale = Scale([*lower, *upper, *means])
@@ -76,7 +76,7 @@ def test_limits_and_arms_that_are_out() -> None:
     numbers = [0.2, 0.3, *(end for table in (status.means, *status.intervals[:2]) for end in table[:, 2])]
     scale = Scale(numbers)
     edges = re.findall(r'<line class="limit" x1="([\d.]+)%"', html)
-    assert edges == [f"{scale.place(0.2):.2f}", f"{scale.place(0.3):.2f}"] * 3
+    assert edges == [f"{scale.place(0.2):.4g}", f"{scale.place(0.3):.4g}"] * 3
     assert '<tr class="gone"><th scope="row">A (breaks a limit)</th>' in html
     assert "<caption>e</caption>" in html
 
@@ -99,20 +99,20 @@ def test_lines_end_where_the_series_does() -> None:
     test = live(40)
     series = test.series()
     html = views.evidence_chart(series)
-    lines = re.findall(r'<polyline class="line-(\d)"[^>]* points="([^"]*)"', html)
+    lines = re.findall(r'<polyline class="line-(\d)" points="([^"]*)"', html)
     assert [number for number, _ in lines] == ["0", "1"]
     x, y = map(float, lines[0][1].split()[-1].split(","))
     share = max(series.evidence[-1, 0], 0) / series.threshold
     top = 1.08 * max(1.0, (series.evidence.clip(0) / series.threshold).max())
-    assert [x, y] == pytest.approx([1000.0, 1000 * (1 - share / top)], abs=0.1)
+    assert [x, y] == pytest.approx([1000.0, 1000 * (1 - share / top)], abs=0.5)
     assert f"score <b>{share:.0%}</b></li>" in html
     shares = views.allocation_chart(series)
     assert f"A <b>{series.asked[-1, 0] / series.asked[-1].sum():.0%}</b></li>" in shares
     # What scripts draw is what is drawn.
     data = json.loads(unescape(re.search('data-lines="([^"]*)"', html).group(1)))  # type: ignore[union-attr]
     assert data["pulls"] == series.pulls.tolist()
-    assert data["times"] == pytest.approx(series.at.tolist(), abs=0.1)
-    assert data["columns"][0][-1] == pytest.approx(share, abs=1e-4)
+    assert [data["start"] + one for one in data["times"]] == pytest.approx(series.at.tolist(), abs=0.11)
+    assert data["columns"][0][-1] == pytest.approx(share, abs=5e-4)
     assert (data["low"], data["level"], data["names"]) == (0.0, 1.0, ["score", "t"])
 
 
@@ -142,7 +142,8 @@ def test_means_of_tenths_are_those_of_the_rewards() -> None:
     test = live(300)
     series, status = test.series(), test.status()
     records = [row for row in test.records() if row["status"] == "answered"]
-    _, chart = drift_charts(series, status)
+    keys, (_, chart) = drift_charts(series, status)
+    assert re.findall(r"</svg>(\w)</li>", keys) == ["A", "B", "C"]
     shown = re.findall(r'<tr><th scope="row">(\d+)</th><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td>', chart)
     total = int(series.pulls[-1])
     borders = [min(series.pulls.tolist(), key=lambda pull: abs(pull - total * k / 10)) for k in range(1, 10)]
@@ -152,7 +153,7 @@ def test_means_of_tenths_are_those_of_the_rewards() -> None:
             own = [row["t"] for row in records[low:high] if row["arm"] == arm]
             decimals = len(text.partition(".")[2])
             assert text == ("-" if not own else f"{round(sum(own) / len(own), decimals) + 0.0:.{decimals}f}")
-    assert drift_charts(live(4).series(), live(4).status()) == []
+    assert drift_charts(live(4).series(), live(4).status()) == ("", [])
 
 
 def test_before_anything_was_told() -> None:

@@ -25,7 +25,7 @@ def report_html(status: Status, series: Series) -> str:
         "Limits and differences": parts["limits"],
         "How it went": f'<div class="pair">{parts["evidence"]}{parts["allocation"]}</div>',
         "Trade-off": tradeoff_html(status),
-        "Means over time": f'<div class="pair">{parts["drift"]}</div>',
+        "Means over time": parts["drift"],
         "Timeline": parts["timeline"],
         "All numbers": parts["numbers"],
         "Guarantee": guarantee_html(status) + f'<p class="quiet">Made {_now()}.</p>',

@@ -101,10 +101,10 @@ def tradeoff_html(status: Status, first: int = 0, second: int = 1) -> str:
 
 def drift_html(series: Series, status: Status) -> str:
     """Return how the means went, tenth by tenth."""
-    charts = drift_charts(series, status)
+    keys, charts = drift_charts(series, status)
     if not charts:
         return '<p class="quiet">Once there are more samples, the means of every tenth of them are shown here.</p>'
-    return "".join(f'<div class="card">{chart}</div>' for chart in charts)
+    return keys + f'<div class="pair">{"".join(f"<div class=card>{chart}</div>" for chart in charts)}</div>'
 
 
 def timeline_html(status: Status) -> str:

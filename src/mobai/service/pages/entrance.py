@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse
 
 from mobai.service.access import COOKIE, OPEN, ScopedRoute, needs
 from mobai.service.api.common import service_of
-from mobai.service.pages.rendering import STATIC, page, static_file
+from mobai.service.pages.rendering import STATIC, compressed_file, page, static_file
 from mobai.service.tokens import SECONDS_OF_A_SESSION, Caller
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
@@ -67,9 +67,12 @@ async def logout(request: Request) -> Response:
 
 
 @router.get("/static/{edition}/{file}", openapi_extra=needs(OPEN))
-async def static(edition: str, file: str) -> Response:  # noqa: ARG001 - browsers tell editions apart
-    """Return a file that pages load."""
+async def static(request: Request, edition: str, file: str) -> Response:  # noqa: ARG001 - browsers tell them apart
+    """Return a file that pages load, compressed for those who take it so. (Pages are not: they may hold secrets.)"""
     if file not in STATIC:
         return Response(None, 404)
-    headers = {"Cache-Control": "public, max-age=31536000, immutable"}  # its address changes with its content
-    return Response(static_file(file), media_type=STATIC[file], headers=headers)
+    # Its address changes with its content.
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(static_file(file), media_type=STATIC[file], headers=headers)
+    return Response(compressed_file(file), media_type=STATIC[file], headers={**headers, "Content-Encoding": "gzip"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from functools import lru_cache
 from importlib.resources import files
@@ -79,6 +80,12 @@ def static_file(name: str) -> bytes:
     """Return a file that pages load; the style sheet begins with that of the charts."""
     found = (files("mobai.service.pages") / "static" / name).read_bytes()
     return views.chart_style().encode() + found if name == "style.css" else found
+
+
+@lru_cache(maxsize=16)
+def compressed_file(name: str) -> bytes:
+    """Return a file that pages load, compressed."""
+    return gzip.compress(static_file(name), mtime=0)
 
 
 @lru_cache(maxsize=1)

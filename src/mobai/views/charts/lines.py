@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mobai.live.status import Status
     from mobai.live.trace import Series
 
-# How lines are told apart without colour.
-DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "12 4")
+MOST_LINES = 6  # that the style sheet tells apart
 _MOST_ROWS = 10  # of the table beside a chart
 _TENTHS = 10
+_LEAST_APART = 4  # of a thousand
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class LineChart:
         Whether values are shares.
     foot
         What is said at the two ends of the lower edge.
+    keyed
+        Whether it says which line is which; another chart may say it for all.
     """
 
     kind: str
@@ -63,13 +65,16 @@ class LineChart:
     words: Mapping[str, str] = field(default_factory=dict)
     percent: bool = True
     foot: tuple[str, str] = ("", "")
+    keyed: bool = True
 
     @property
     def data(self) -> str:
         """What a script needs to draw it, as JSON."""
-        columns = [[None if math.isnan(value) else round(value, 4) for value in one] for one in self.lines.values()]
-        times = [round(at, 1) for at in self.times]
-        about = {"names": list(self.lines), "columns": columns, "pulls": list(self.places), "times": times}
+        columns = [[None if math.isnan(value) else round(value, 3) for value in one] for one in self.lines.values()]
+        start = self.times[0] if self.times else 0.0
+        times = [round(at - start, 1) for at in self.times]  # seconds since the first
+        places = {"pulls": list(self.places), "start": round(start, 1), "times": times}
+        about = {"names": list(self.lines), "columns": columns, **places}
         ends = {"low": self.low, "high": self.high, "level": self.level, "marks": [list(mark) for mark in self.marks]}
         return json.dumps({**about, **ends}, separators=(",", ":"))
 
@@ -77,7 +82,7 @@ class LineChart:
         """Return a value as it is read."""
         if math.isnan(value):
             return "-"
-        return f"{value:.0%}" if self.percent else number_text(value, (self.high - self.low) / 20)
+        return f"{value:.0%}" if self.percent else number_text(value, self.high - self.low)
 
 
 def evidence_chart(series: Series, status: Status | None = None) -> str:
@@ -115,7 +120,7 @@ def allocation_chart(series: Series) -> str:
     shares = (series.asked.T / series.asked.sum(axis=1).clip(1)).tolist()
     lines = dict(zip(series.problem.arms, shares, strict=True))
     if len(series):
-        most = sorted(lines, key=lambda arm: -lines[arm][-1])[: len(DASHES)]
+        most = sorted(lines, key=lambda arm: -lines[arm][-1])[:MOST_LINES]
         lines = {arm: lines[arm] for arm in lines if arm in most}
     top = min(1.0, 1.1 * max([0.1, *(value for column in lines.values() for value in column)]))
     rest = len(series.problem.arms) - len(lines)
@@ -128,14 +133,18 @@ def _pulls(series: Series) -> tuple[str, str]:
     return "0", f"{int(series.pulls[-1]):,} samples" if len(series) else ""
 
 
-def drift_charts(series: Series, status: Status) -> list[str]:
-    """Return per metric the mean of every arm in each tenth of the samples: novelty wears off, and seasons show."""
+def drift_charts(series: Series, status: Status) -> tuple[str, list[str]]:
+    """Return the mean of every arm in each tenth of the samples: novelty wears off, and seasons show.
+
+    First which line is which arm, then a chart per metric; none before there are enough points.
+    """
     if len(series) < 2 * _TENTHS:
-        return []
+        return "", []
     shown = arms_to_show(status.verdict, status.pulls)
-    order = sorted(shown, key=lambda i: -int(status.pulls[i].sum()))[: len(DASHES)]
+    arms = sorted(sorted(shown, key=lambda i: -int(status.pulls[i].sum()))[:MOST_LINES])
     borders = _borders(series)
-    return [_drift(series, status, m, sorted(order), borders) for m in range(len(series.problem.metrics))]
+    charts = [_drift(series, status, m, arms, borders) for m in range(len(series.problem.metrics))]
+    return line_keys({series.problem.arms[i]: "" for i in arms}), charts
 
 
 def _borders(series: Series) -> list[int]:
@@ -155,10 +164,6 @@ def _drift(series: Series, status: Status, m: int, arms: Sequence[int], borders:
             for k in range(_TENTHS)
         ]
     scale = Scale(value for column in lines.values() for value in column)
-    whole = {
-        name: f"{number_text(float(status.means[i, m]), (scale.high - scale.low) / 20)} in all"
-        for name, i in zip(lines, arms, strict=True)
-    }
     title = f"{series.problem.metric_names[m]}: mean per tenth of the samples"
     places = [float(k + 1) for k in range(_TENTHS)]
     chart = LineChart(
@@ -168,9 +173,9 @@ def _drift(series: Series, status: Status, m: int, arms: Sequence[int], borders:
         places,
         scale.low,
         scale.high,
-        words=whole,
         percent=False,
         foot=("first tenth", "last tenth"),
+        keyed=False,
     )
     return line_chart(chart)
 
@@ -195,17 +200,28 @@ def line_chart(chart: LineChart) -> str:
     for place, _ in chart.marks:
         drawn.append(f'<line class="mark" x1="{across(place):.1f}" y1="0" x2="{across(place):.1f}" y2="60"/>')
     for n, column in enumerate(chart.lines.values()):
-        known = [(p, v) for p, v in zip(chart.places, column, strict=True) if not math.isnan(v)]
-        points = " ".join(f"{across(place):.1f},{down(value):.1f}" for place, value in known)
+        places = [across(place) for place in chart.places]
+        known = [(x, down(value)) for x, value in zip(places, column, strict=True) if not math.isnan(value)]
+        points = " ".join(f"{x:.0f},{y:.0f}" for x, y in _apart(known))
         drawn.append(f'<polyline {stroke(n)} points="{points}"/>')
     space = ' viewBox="0 0 1000 1000" preserveAspectRatio="none"'
     picture = f'<div class="frame">{_vertical(chart)}{svg("lines", "".join(drawn), space)}</div>'
     foot = f'<p class="foot"><span>{chart.foot[0]}</span><span>{chart.foot[1]}</span></p>'
     data = f' data-lines="{escape(chart.data)}"' if chart.times else ""
     return (
-        f'<figure class="{kind}"{data}><figcaption>{title}</figcaption>{picture}{foot}{_keys(chart)}{_table(chart)}'
+        f'<figure class="{kind}"{data}><figcaption>{title}</figcaption>{picture}{foot}'
+        f"{_keys(chart) if chart.keyed else ''}{_table(chart)}"
         "</figure>"
     )
+
+
+def _apart(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Yield the points that can be told apart from left to right, with the last one."""
+    before = -math.inf
+    for n, (x, y) in enumerate(points):
+        if x - before >= _LEAST_APART or n == len(points) - 1:
+            before = x
+            yield x, y
 
 
 def _vertical(chart: LineChart) -> str:
@@ -222,11 +238,16 @@ def _vertical(chart: LineChart) -> str:
 
 def _keys(chart: LineChart) -> str:
     """Return which line is which, and where each ends."""
+    words = {name: chart.words.get(name, chart.text(column[-1])) for name, column in chart.lines.items()}
+    return line_keys(words)
+
+
+def line_keys(words: Mapping[str, str]) -> str:
+    """Return which line is which, by its name, with some words on each."""
     parts = []
-    for n, (name, column) in enumerate(chart.lines.items()):
+    for n, (name, text) in enumerate(words.items()):
         key = svg("key", f'<line {stroke(n)} x1="0" y1="50%" x2="100%" y2="50%"/>')
-        words = chart.words.get(name, chart.text(column[-1]))
-        parts.append(f"<li>{key}{escape(name)} <b>{escape(words)}</b></li>")
+        parts.append(f"<li>{key}{escape(name)}{f' <b>{escape(text)}</b>' if text else ''}</li>")
     return f'<ul class="keys">{"".join(parts)}</ul>'
 
 
@@ -243,5 +264,4 @@ def _table(chart: LineChart) -> str:
 
 def stroke(n: int) -> str:
     """Return how the n-th line is drawn: in a colour, and with dashes for those who see none."""
-    dash = DASHES[n % len(DASHES)]
-    return f'class="line-{n % len(DASHES)}"' + (f' stroke-dasharray="{dash}"' if dash else "")
+    return f'class="line-{n % MOST_LINES}"'

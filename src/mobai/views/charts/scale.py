@@ -39,18 +39,18 @@ def tick_text(tick: float) -> str:
 
 def svg(kind: str, content: str, space: str = "") -> str:
     """Return a picture that only those see who see: what it shows is told in words, too."""
-    return f'<svg class="{kind}" aria-hidden="true" focusable="false"{space}>{content}</svg>'
+    return f'<svg class="{kind}" aria-hidden="true"{space}>{content}</svg>'
 
 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
     """Return a line between two places in percent."""
-    return f'<line class="{kind}" x1="{x1:.2f}%" y1="{y1:.2f}%" x2="{x2:.2f}%" y2="{y2:.2f}%"/>'
+    return f'<line class="{kind}" x1="{x1:.4g}%" y1="{y1:.4g}%" x2="{x2:.4g}%" y2="{y2:.4g}%"/>'
 
 
 def label(text: str, x: float, y: float, anchor: str = "middle", kind: str = "") -> str:
     """Return a text at a place in percent."""
     name = f' class="{kind}"' if kind else ""
-    return f'<text{name} x="{x:.2f}%" y="{y:.2f}%" text-anchor="{anchor}">{escape(text)}</text>'
+    return f'<text{name} x="{x:.4g}%" y="{y:.4g}%" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def axis(scale: Scale) -> str:

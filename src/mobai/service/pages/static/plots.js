@@ -9,6 +9,12 @@ function colour(name) {
   return getComputedStyle(document.body).getPropertyValue(name).trim();
 }
 
+function read(figure) {
+  const data = JSON.parse(figure.dataset.lines);
+  data.times = data.times.map((one) => data.start + one);
+  return data;
+}
+
 function table(data) {
   return [overTime ? data.times : data.pulls, ...data.columns];
 }
@@ -95,7 +101,7 @@ function make(holder, data) {
 export function plot(part) {
   const figure = part.querySelector("figure[data-lines]");
   if (figure === null || typeof uPlot === "undefined") return;
-  const data = JSON.parse(figure.dataset.lines);
+  const data = read(figure);
   let known = kept.get(part);
   if (known === undefined) {
     const holder = document.createElement("div");
