@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PLAIN  := tests/kernels/test_dense.py tests/kernels/test_plain.py tests/engine tests/theory --ignore=tests/engine/test_family_check.py --ignore=tests/engine/test_guardrails.py -k "not differences and not sizes and not random and not agrees and not hold and not far_away and not many_decide"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench images docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/'
@@ -29,6 +29,9 @@ lint: $(VENV)/lint.stamp  ## style, strict types, layers
 
 bench: $(VENV)/bench.stamp  ## measure speed against named peers, side by side
 	$(BIN)/python -m benchmarks
+
+images: $(VENV)/test.stamp $(VENV)/system.stamp  ## take pictures of every page into docs/images
+	PYTHONPATH=. $(BIN)/python docs/screenshots.py
 
 docs: $(VENV)/docs.stamp  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -42,7 +42,14 @@ class Picture:
     caption: str
 
 
-Block = Heading | Paragraph | Table | Picture
+@dataclass(frozen=True)
+class Chart:
+    """A piece of HTML that says in a picture what a table says, too: it is left out of Markdown."""
+
+    html: str
+
+
+Block = Heading | Paragraph | Table | Picture | Chart
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
@@ -55,10 +62,10 @@ figure { margin: 1.5rem 0; } img { max-width: 100%; } figcaption { color: #555; 
 
 def to_markdown(blocks: Sequence[Block], pictures: str = "figures") -> str:
     """Write the report as Markdown; pictures are links into a folder beside it."""
-    return "\n\n".join(_markdown(block, pictures) for block in blocks) + "\n"
+    return "\n\n".join(_markdown(block, pictures) for block in blocks if not isinstance(block, Chart)) + "\n"
 
 
-def _markdown(block: Block, pictures: str) -> str:
+def _markdown(block: Heading | Paragraph | Table | Picture, pictures: str) -> str:
     match block:
         case Heading(text, level):
             return f"{'#' * level} {text}"
@@ -72,10 +79,10 @@ def _markdown(block: Block, pictures: str) -> str:
             return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
-def to_html(blocks: Sequence[Block], pictures: Path, title: str) -> str:
-    """Write the report as one page with its pictures inside."""
+def to_html(blocks: Sequence[Block], pictures: Path, title: str, style: str = "") -> str:
+    """Write the report as one page with its pictures inside; ``style`` is that of its charts."""
     body = "\n".join(_html(block, pictures) for block in blocks)
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
+    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}{style}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
 
@@ -95,6 +102,8 @@ def _html(block: Block, pictures: Path) -> str:
             words = html.escape(caption)
             image = f'<img alt="{words}" src="data:image/png;base64,{data}">'
             return f"<figure>{image}<figcaption>{words}</figcaption></figure>"
+        case Chart(content):
+            return f'<div class="mobai">{content}</div>'
         case Table():
             return to_rows(block)
 

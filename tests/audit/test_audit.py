@@ -101,7 +101,9 @@ def test_report(tmp_path: Path) -> None:
     text = (tmp_path / "new" / "report.md").read_text(encoding="utf-8")
     assert "seed 3. Every claim holds" in text
     assert "| gaussian | a duel | mixture | uniform | exp(-50) | 20 | 0% | 0.000 |" in text
-    assert "<td" in (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
+    html = (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
+    assert html.count('<td class="bar">') == 1 + 1  # a bar per finding, and the axis
+    assert html.count('class="limit" x1') == 1
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="out: "):
         report.write([finding], 3, tmp_path / "file" / "below")

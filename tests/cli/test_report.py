@@ -47,3 +47,22 @@ def test_markdown(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Pa
 def test_another_kind_of_file(capsys: pytest.CaptureFixture[str], storage: str) -> None:
     code, _, err = mobai(capsys, "report", "a <b> & c", "--out", "x.pdf", "--storage", storage)
     assert (code, err) == (2, "mobai: out must end with .html or .md, not 'x.pdf'\n")
+
+
+def test_pictures_of_the_same_charts(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path) -> None:
+    page, results = str(tmp_path / "x.html"), str(tmp_path / "r.parquet")
+    assert mobai(capsys, "plot", "a <b> & c", "--out", page, "--storage", storage)[:2] == (0, f"{page}\n")
+    assert Path(page).read_text().count('<table class="forest">') == len(OBJECTIVES)
+    simulate = ("simulate", "ads", "--rule", "top-two", "--rule", "uniform", "--trials", "3", "--out", results)
+    assert mobai(capsys, *simulate)[0] == 0
+    assert mobai(capsys, "plot", results, "--out", page)[:2] == (0, f"{page}\n")
+    html = Path(page).read_text()
+    assert "<h1>r.parquet</h1>" in html
+    assert re.findall(r'<th scope="row">([\w-]+)</th><td class="bar">', html) == ["top-two", "uniform"]
+    assert not re.search(r"<(script|link|img|iframe)\b|url\(|@import|https?://", html)
+
+
+def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "no" / "such" / "folder.html")
+    code, _, err = mobai(capsys, "report", "a <b> & c", "--out", out, "--storage", storage)
+    assert (code, err) == (2, f"mobai: out: {out}: No such file or directory\n")

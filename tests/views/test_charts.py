@@ -122,9 +122,23 @@ def test_decisions_are_marked_where_they_were_made() -> None:
     html = views.evidence_chart(series, status)
     marks = re.findall(r'<line class="mark" x1="([\d.]+)"', html)
     pulls = [decision.pull for decision in status.verdict.decisions if decision is not None]
-    assert marks == [f"{1000 * pull / series.pulls[-1]:.1f}" for pull in pulls]
+    assert marks == [f"{1000 * pull / status.verdict.pulls:.1f}" for pull in pulls]
     assert len(marks) == 2
     assert "score <b>decided</b></li>" in html
+
+
+def test_charts_go_on_to_where_the_experiment_is_now() -> None:
+    test = live(200, delta=1e-9)
+    status, series = test.status(), test.series()
+    assert status.verdict.pulls > series.pulls[-1]  # a point is kept now and then
+    for html, last in (
+        (views.evidence_chart(series, status), status.verdict.evidence[0] / status.verdict.threshold[0]),
+        (views.allocation_chart(series, status), status.asked[0] / status.asked.sum()),
+    ):
+        data = json.loads(unescape(re.search('data-lines="([^"]*)"', html).group(1)))  # type: ignore[union-attr]
+        assert data["pulls"] == [*series.pulls.tolist(), status.verdict.pulls]
+        assert len(data["times"]) == len(data["columns"][0]) == len(data["pulls"])
+        assert data["columns"][0][-1] == round(float(last), 3)
 
 
 def test_a_table_has_the_numbers_of_the_chart() -> None:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from mobai import views
 from mobai.audit.audit import Finding
-from mobai.document import Block, Heading, Paragraph, Table, to_html, to_markdown
+from mobai.document import Block, Chart, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.errors import InputError
 from mobai.version import __version__
 
@@ -24,6 +25,7 @@ HEADER = (
     "",
 )
 
+_TITLE = "An audit of the guarantee"
 _INTRODUCTION = (
     "Each line simulates a rule where errors are likeliest and counts the trials in which some objective was decided "
     "for an arm that is not a right answer. The number is that error probability over delta: at most 1 is what is "
@@ -72,12 +74,25 @@ def blocks(findings: Sequence[Finding], seed: int) -> list[Block]:
         "Every claim holds and every control is caught." if not wrong else f"{len(wrong)} lines are not as claimed."
     )
     return [
-        Heading("An audit of the guarantee", 1),
+        Heading(_TITLE, 1),
         Paragraph(f"mobai {__version__}, seed {seed}. {outcome}"),
         Paragraph(_INTRODUCTION),
         Paragraph(_INSTANCES),
+        Chart(_chart(findings)),
         Table(HEADER, [cells(finding) for finding in findings], left=5),
     ]
+
+
+def _chart(findings: Sequence[Finding]) -> str:
+    """Return the errors over delta with their intervals; what is claimed ends at 1."""
+    rows = []
+    for finding in findings:
+        row, (low, high) = cells(finding), finding.interval
+        name = ", ".join(row[:5])
+        rows.append(views.IntervalRow(name, finding.ratio, max(low, 0.0), high, f"{row[7]} ({row[8]})"))
+    return views.interval_chart(
+        "Error over delta", rows, ("case", "95 % interval", "error / delta"), [views.Band("limit", 1.0, 1.0)]
+    )
 
 
 def write(findings: Sequence[Finding], seed: int, folder: Path) -> None:
@@ -86,6 +101,6 @@ def write(findings: Sequence[Finding], seed: int, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "report.md").write_text(to_markdown(page), encoding="utf-8")
-        (folder / "report.html").write_text(to_html(page, folder, "An audit of the guarantee"), encoding="utf-8")
+        (folder / "report.html").write_text(to_html(page, folder, _TITLE, views.chart_style()), encoding="utf-8")
     except OSError as error:
         raise InputError(f"out: {folder}: {error.strerror or 'cannot be written'}") from None

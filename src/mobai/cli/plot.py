@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from mobai import views
 from mobai.cli import options, screen
+from mobai.cli.report import write_page
 from mobai.errors import InputError
 
 
 @click.command("plot")
 @click.argument("what", metavar="RESULTS|NAME")
-@click.option("--out", type=click.Path(dir_okay=False), help="Picture to write: .png, .svg or .pdf.  [as named, .png]")
+@click.option("--out", type=click.Path(dir_okay=False), help="A file .png, .svg, .pdf or .html.  [as named, .png]")
 @options.storage_option()
 def command(what: str, out: str | None, storage: str) -> None:
     """Draw RESULTS, a file of ``mobai simulate --out``, or how the live experiment NAME went."""
@@ -28,8 +30,11 @@ def _results(path: str, out: str | None) -> str:
     from mobai.lab.plots import save_plot
 
     target = out or str(Path(path).with_suffix(".png"))
+    results = Results.load(path)
+    if Path(target).suffix.lower() == ".html":
+        return write_page(target, views.summary_page(results.summary(), Path(path).name))
     with screen.working("drawing"):
-        save_plot(Results.load(path), target)
+        save_plot(results, target)
     return target
 
 
@@ -39,6 +44,8 @@ def _experiment(name: str, out: str | None, storage: str) -> str:
 
     if out is None and not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
         raise InputError(f"out must be given: {name!r} is no name for a file")
-    target = out or f"{name}.png"
-    plot_series(load_experiment(storage, name).series(), target)
+    target, experiment = out or f"{name}.png", load_experiment(storage, name)
+    if Path(target).suffix.lower() == ".html":
+        return write_page(target, views.report_html(experiment.status(), experiment.series()))
+    plot_series(experiment.series(), target)
     return target

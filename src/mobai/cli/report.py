@@ -25,5 +25,13 @@ def command(name: str, out: str, storage: str) -> None:
     status = experiment.status()
     page = target.suffix.lower() == ".html"
     text = views.report_html(status, experiment.series()) if page else views.report_markdown(status)
-    target.write_text(text, encoding="utf-8")
-    screen.say(out)
+    screen.say(write_page(out, text))
+
+
+def write_page(out: str, text: str) -> str:
+    """Write a page to a file, and return its name."""
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"out: {out}: {error.strerror or 'cannot be written'}") from None
+    return out

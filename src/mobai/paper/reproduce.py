@@ -16,6 +16,7 @@ from mobai.paper import figures, slips, tables, timing
 from mobai.paper.archive import Archive
 from mobai.paper.runs import EPSILONS, RUNS
 from mobai.version import __version__
+from mobai.views import chart_style
 
 Watch = Callable[[str, Progress], None]
 
@@ -127,7 +128,7 @@ def write_report(archive: Archive, parts: dict[str, Part], quick: bool = False) 
     blocks += [Heading("Configuration"), *_configuration(archive, parts)]
     (archive.folder / "report.md").write_text(to_markdown(blocks), encoding="utf-8")
     page = archive.folder / "report.html"
-    page.write_text(to_html(blocks, archive.figures, title), encoding="utf-8")
+    page.write_text(to_html(blocks, archive.figures, title, chart_style()), encoding="utf-8")
     return page
 
 

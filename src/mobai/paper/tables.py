@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mobai.document import Block, Paragraph, Table
+from mobai import views
+from mobai.document import Block, Chart, Paragraph, Table
 from mobai.lab.instances import find_instance, snw
 from mobai.lab.summary import SummaryRow
 from mobai.paper.archive import Archive
@@ -131,7 +132,13 @@ def beyond(archive: Archive) -> list[Block]:
     for data, runs in BEYOND.items():
         found = [row for run in runs for row in archive.summary(run).values() if row.log_inv_delta in (TENTH, 100.0)]
         found.sort(key=lambda row: (row.log_inv_delta, row.stopping, row.mean))
-        blocks += [Paragraph(f"{data}:"), Table(header, [_beyond_row(row) for row in found], left=2)]
+        levels = dict.fromkeys(row.log_inv_delta for row in found)
+        charts = [views.stopping_chart([row for row in found if row.log_inv_delta == x]) for x in levels]
+        blocks += [
+            Paragraph(f"{data}:"),
+            *map(Chart, charts),
+            Table(header, [_beyond_row(row) for row in found], left=2),
+        ]
     return blocks
 
 

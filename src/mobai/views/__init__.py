@@ -4,6 +4,7 @@ The command line, notebooks and reports share them. They read the objects they s
 """
 
 from mobai.views.charts import (
+    Band,
     IntervalRow,
     allocation_chart,
     chart_style,
@@ -37,11 +38,12 @@ from mobai.views.notebook import (
     bound_html,
     experiment_html,
     status_html,
+    stopping_chart,
     summary_html,
     verdict_html,
 )
 from mobai.views.pages import analysis_blocks, analysis_text, comparison_tables, status_blocks, status_text, to_text
-from mobai.views.report import report_html, report_markdown
+from mobai.views.report import report_html, report_markdown, summary_page
 from mobai.views.rows import csv_text, json_lines, plain_value
 from mobai.views.sheet import page_json, tradeoff_html
 from mobai.views.tables import (
@@ -75,6 +77,7 @@ from mobai.views.words import (
 
 __all__ = [
     "HAPPENINGS",
+    "Band",
     "IntervalRow",
     "allocation_chart",
     "analysis_blocks",
@@ -135,7 +138,9 @@ __all__ = [
     "status_rows",
     "status_summary",
     "status_text",
+    "stopping_chart",
     "summary_html",
+    "summary_page",
     "time_text",
     "to_text",
     "tradeoff_html",

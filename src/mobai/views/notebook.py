@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -77,15 +78,20 @@ def bound_html(bound: LowerBound) -> str:
 
 
 def summary_html(summary: Summary) -> str:
-    """Return a summary: a chart of mean stopping times per delta, and the table."""
+    """Return a summary with its charts."""
+    return framed(summary_charts(summary))
+
+
+def summary_charts(summary: Summary) -> str:
+    """Return a chart of mean stopping times per delta, and the table."""
     groups: dict[float, list[SummaryRow]] = {}
     for row in summary:
         groups.setdefault(row.log_inv_delta, []).append(row)
-    charts = "".join(f'<div class="card">{_stopping_times(rows)}</div>' for rows in groups.values())
-    return framed(charts + _folded("All numbers", to_rows(summary.table)))
+    charts = "".join(f'<div class="card">{stopping_chart(rows)}</div>' for rows in groups.values())
+    return charts + _folded("All numbers", to_rows(summary.table))
 
 
-def _stopping_times(rows: list[SummaryRow]) -> str:
+def stopping_chart(rows: Sequence[SummaryRow]) -> str:
     """Return a chart of the mean stopping times at one delta; the lower bound is a line."""
     first, names = rows[0], len({row.stopping for row in rows}) > 1
     drawn = [

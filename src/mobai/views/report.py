@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from mobai.document import Heading, Paragraph, to_markdown
 from mobai.views.charts import chart_style
+from mobai.views.notebook import summary_charts
 from mobai.views.pages import status_blocks
 from mobai.views.sheet import guarantee_html, sheet, tradeoff_html
 from mobai.views.words import certification, headline
 
 if TYPE_CHECKING:
+    from mobai.lab.summary import Summary
     from mobai.live.status import Status
     from mobai.live.trace import Series
 
@@ -32,8 +34,19 @@ def report_html(status: Status, series: Series) -> str:
     }
     body = f'<h1>{name}</h1><div class="headline">{parts["headline"]}</div>{parts["facts"]}{parts["remarks"]}'
     body += "".join(f"<section><h2>{title}</h2>{html}</section>" for title, html in sections.items() if html)
+    return _page(name, body)
+
+
+def summary_page(summary: Summary, title: str) -> str:
+    """Return a summary of simulations as one page with its charts inside, which loads nothing."""
+    name = escape(title)
+    return _page(name, f"<h1>{name}</h1>{summary_charts(summary)}")
+
+
+def _page(title: str, body: str) -> str:
+    """Return a page of its own, given a title and a body that are HTML."""
     width = '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    head = f'<meta charset="utf-8">{width}<title>{name}</title>'
+    head = f'<meta charset="utf-8">{width}<title>{title}</title>'
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}<style>\n{chart_style()}</style></head>'
         f'<body class="mobai"><main>\n{body}\n</main></body></html>\n'

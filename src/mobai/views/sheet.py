@@ -30,7 +30,7 @@ def sheet(status: Status, series: Series) -> dict[str, str]:
         "metrics": metrics_html(status),
         "limits": limits_html(status),
         "evidence": evidence_chart(series, status),
-        "allocation": allocation_chart(series),
+        "allocation": allocation_chart(series, status),
         "drift": drift_html(series, status),
         "timeline": timeline_html(status),
         "numbers": numbers_html(status),

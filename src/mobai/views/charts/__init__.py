@@ -4,7 +4,7 @@ Nothing is styled here but by class names, and positions are percentages, so tha
 is also there as text.
 """
 
-from mobai.views.charts.forest import IntervalRow, forest, interval_chart
+from mobai.views.charts.forest import Band, IntervalRow, forest, interval_chart
 from mobai.views.charts.lines import LineChart, allocation_chart, drift_charts, evidence_chart, line_chart
 from mobai.views.charts.progress import progress_bar, progress_chart
 from mobai.views.charts.scale import Scale
@@ -12,6 +12,7 @@ from mobai.views.charts.style import chart_style, framed, wide
 from mobai.views.charts.tradeoff import standings, tradeoff_chart
 
 __all__ = [
+    "Band",
     "IntervalRow",
     "LineChart",
     "Scale",

@@ -86,51 +86,62 @@ class LineChart:
 
 
 def evidence_chart(series: Series, status: Status | None = None) -> str:
-    """Return how the evidence of every objective came near what is needed, over the pulls.
+    """Return how the evidence of every objective came near what is needed, over the pulls, up to a status.
 
     Of one that is decided the evidence may fall later, which undoes nothing.
     """
-    columns = [
-        [max(float(value), 0.0) / series.threshold if math.isfinite(value) else 0.0 for value in column]
-        for column in series.evidence.T
-    ]
+    rows, places, times = series.evidence.tolist(), series.pulls.tolist(), series.at.tolist()
+    decided = {}
+    if status is not None:
+        verdict = status.verdict
+        made = zip(series.problem.objective_names, verdict.decisions, strict=True)
+        decided = {name: decision.pull for name, decision in made if decision is not None}
+        if _is_later(series, status):
+            rows, places = [*rows, verdict.evidence.tolist()], [*places, verdict.pulls]
+            times = [*times, status.last_report_at or times[-1]]
+    shares = [[max(value, 0.0) / series.threshold if math.isfinite(value) else 0.0 for value in row] for row in rows]
+    columns = list(map(list, zip(*shares, strict=True))) or [[] for _ in series.problem.objectives]
     lines = dict(zip(series.problem.objective_names, columns, strict=True))
     top = 1.08 * max([1.0, *(value for column in columns for value in column)])
-    made = [] if status is None else zip(lines, status.verdict.decisions, strict=True)
-    decided = {name: decision.pull for name, decision in made if decision is not None}
     return line_chart(
         LineChart(
             "evidence",
             "Evidence, as a share of what a decision takes",
             lines,
-            series.pulls.tolist(),
+            places,
             0.0,
             top,
-            series.at.tolist(),
+            times,
             level=1.0,
             marks=[(pull, f"{name} decided") for name, pull in decided.items()],
             words=dict.fromkeys(decided, "decided"),
-            foot=_pulls(series),
+            foot=_foot(places),
         )
     )
 
 
-def allocation_chart(series: Series) -> str:
-    """Return which share of the assignments went to each arm, over the pulls; those with the most of them."""
-    shares = (series.asked.T / series.asked.sum(axis=1).clip(1)).tolist()
-    lines = dict(zip(series.problem.arms, shares, strict=True))
-    if len(series):
-        most = sorted(lines, key=lambda arm: -lines[arm][-1])[:MOST_LINES]
-        lines = {arm: lines[arm] for arm in lines if arm in most}
+def allocation_chart(series: Series, status: Status | None = None) -> str:
+    """Return which share of the assignments went to each arm, over the pulls, up to a status; those with the most."""
+    rows, places, times = series.asked.tolist(), series.pulls.tolist(), series.at.tolist()
+    if status is not None and _is_later(series, status):
+        rows, places = [*rows, status.asked.tolist()], [*places, status.verdict.pulls]
+        times = [*times, status.last_report_at or times[-1]]
+    shares = [[count / max(sum(row), 1) for count in row] for row in rows]
+    order = sorted(range(len(series.problem.arms)), key=lambda i: -shares[-1][i] if shares else i)[:MOST_LINES]
+    lines = {series.problem.arms[i]: [row[i] for row in shares] for i in sorted(order)}
     top = min(1.0, 1.1 * max([0.1, *(value for column in lines.values() for value in column)]))
     rest = len(series.problem.arms) - len(lines)
-    title = "Share of the samples" + (f" (the {len(lines)} arms with the most)" if rest > 0 and len(series) else "")
-    places, times = series.pulls.tolist(), series.at.tolist()
-    return line_chart(LineChart("allocation", title, lines, places, 0.0, top, times, foot=_pulls(series)))
+    title = "Share of the samples" + (f" (the {len(lines)} arms with the most)" if rest > 0 and places else "")
+    return line_chart(LineChart("allocation", title, lines, places, 0.0, top, times, foot=_foot(places)))
 
 
-def _pulls(series: Series) -> tuple[str, str]:
-    return "0", f"{int(series.pulls[-1]):,} samples" if len(series) else ""
+def _is_later(series: Series, status: Status) -> bool:
+    """Whether more was told since the last point."""
+    return len(series) > 0 and status.verdict.pulls > int(series.pulls[-1])
+
+
+def _foot(places: Sequence[int]) -> tuple[str, str]:
+    return "0", f"{places[-1]:,} samples" if places else ""
 
 
 def drift_charts(series: Series, status: Status) -> tuple[str, list[str]]:

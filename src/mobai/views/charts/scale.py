@@ -47,10 +47,10 @@ def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<line class="{kind}" x1="{x1:.4g}%" y1="{y1:.4g}%" x2="{x2:.4g}%" y2="{y2:.4g}%"/>'
 
 
-def label(text: str, x: float, y: float, anchor: str = "middle", kind: str = "") -> str:
-    """Return a text at a place in percent."""
-    name = f' class="{kind}"' if kind else ""
-    return f'<text{name} x="{x:.4g}%" y="{y:.4g}%" text-anchor="{anchor}">{escape(text)}</text>'
+def label(text: str, x: float, y: float, anchor: str = "middle", beside: tuple[int, int] = (0, 0)) -> str:
+    """Return a text at a place in percent, or some pixels beside it."""
+    away = f' dx="{beside[0]}" dy="{beside[1]}"' if any(beside) else ""
+    return f'<text x="{x:.4g}%" y="{y:.4g}%"{away} text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def axis(scale: Scale) -> str:

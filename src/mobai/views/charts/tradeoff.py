@@ -23,7 +23,9 @@ _WORDS = {
     "dominated": "another arm is better in both",
 }
 # The room that a number takes beside its mark, in percent of a narrow chart.
-_WIDE, _HIGH = 5.0, 6.0
+_WIDE, _HIGH = 6.0, 6.0
+# Where it may lie: in percent of such a chart, and in pixels.
+_BESIDE = {(5, 0): (14, 4), (-5, 0): (-14, 4), (0, -6): (0, -11), (0, 7): (0, 19)}
 
 
 class _Box(NamedTuple):
@@ -133,15 +135,16 @@ def _mark(standing: str, place: str) -> str:
 
 
 def _numbers(boxes: Sequence[_Box], number: dict[int, int]) -> str:
-    """Return a number beside each mark, where there is room for it."""
+    """Return a number beside each mark, where there is room for it in a narrow chart."""
     taken = [(box.x, box.y) for box in boxes]
     parts = []
     for box in boxes:
-        for x, y in ((box.x + 4, box.y), (box.x - 4, box.y), (box.x, box.y - 6), (box.x, box.y + 7)):
+        for (right, down), beside in _BESIDE.items():
+            x, y = box.x + right, box.y + down
             free = all(abs(x - a) > _WIDE or abs(y - b) > _HIGH for a, b in taken if (a, b) != (box.x, box.y))
             if free and 2 < x < 98 and 3 < y < 97:
                 taken.append((x, y))
-                parts.append(label(str(number[box.arm]), x, y + 1.5))
+                parts.append(label(str(number[box.arm]), box.x, box.y, beside=beside))
                 break
     return "".join(parts)
 
