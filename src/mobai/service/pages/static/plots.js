@@ -1,6 +1,6 @@
 // Charts over samples or time with a cursor and zoom, in place of the still pictures of the server.
 const kept = new Map(); // by part: the element that holds the chart, the chart, and whether it is zoomed
-const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3], [1, 4], [12, 4]];
+const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3], [4, 2], [12, 4]];
 const numbers = new Intl.NumberFormat("en");
 const percents = new Intl.NumberFormat("en", { style: "percent" });
 let overTime = false;
