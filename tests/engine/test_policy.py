@@ -81,6 +81,28 @@ def test_all_at_once_names_one_time() -> None:
     assert "not certified" in str(verdict)
 
 
+def test_all_at_once_is_the_first_time_when_everything_holds() -> None:
+    policy, delta = Policy(Uniform(), GLR(at_once=True)), 0.1
+    session, world = policy.start(WORLD.problem, seed=3), Environment(WORLD, 3)
+    apart = Policy(Uniform(), GLR()).start(WORLD.problem, seed=3)
+    together, seen = None, [False] * 3
+    for t in range(1, 401):
+        arm = session.ask()
+        rewards = world.pull(arm)
+        session.tell(arm, rewards)
+        apart.tell(apart.ask(), rewards)
+        verdict = apart.verdict(delta)
+        now = [bool(evidence > level) for evidence, level in zip(verdict.evidence, verdict.threshold, strict=True)]
+        seen = [before or holds for before, holds in zip(seen, now, strict=True)]
+        if together is None and all(now):
+            together = t
+    one_by_one = [decision.pull for decision in apart.verdict(delta).decisions if decision is not None]
+    assert together is not None
+    assert len(set(one_by_one)) > 1
+    assert max(one_by_one) <= together
+    assert [decision.pull for decision in session.verdict(delta).decisions if decision] == [together] * 3
+
+
 def test_smaller_delta_stops_later() -> None:
     session = driven(Policy(), 800)
     stops = [session.verdict(delta).stopped_at for delta in (0.5, 0.1, 1e-3, 1e-6)]

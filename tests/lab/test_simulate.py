@@ -284,7 +284,16 @@ def test_numbers_of_numpy_and_two_spellings_of_a_delta(reference: Results) -> No
 def test_fewer_trials_keep_those_there_are(tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
     simulate(WORLD, TopTwo(), trials=5, out=out)
-    assert len(simulate(WORLD, TopTwo(), trials=2, out=out).trials) == len(Results.load(out).trials) == 5
+    before = rows(Results.load(out))
+    fewer = simulate(WORLD, TopTwo(), trials=2, out=out)
+    for found in (fewer, Results.load(out)):
+        assert rows(found) == before
+        assert (found.config["trials"], found.complete) == (5, True)
+        assert [row.trials for row in found.summary()] == [5] * len(found.summary())
+    runs: list[int] = []
+    assert len(simulate(WORLD, TopTwo(), trials=6, out=out, watch=lambda one: runs.append(one.done)).trials) == 6
+    assert max(runs) == 6
+    assert rows(Results.load(out))[: len(before)] == before
 
 
 def test_an_error_in_a_rule_is_raised_after_saving(tmp_path: Path) -> None:

@@ -25,6 +25,9 @@ def test_telling_twice() -> None:
     assert len(test.history()) == before
     with pytest.raises(InputError, match=r"assignment 1: 'click' was 1\.0 before, and is 0\.0 now"):
         test.tell(one, {"click": 0})
+    for nearly in (80.0 + 1e-12, math.nextafter(80.0, 0.0)):
+        with pytest.raises(InputError, match=r"assignment 1: 'latency' was 80\.0 before, and is "):
+            test.tell(one, {"latency": nearly})
     for number in (3, 0, -1, 2.5, "1", True):
         with pytest.raises(InputError, match="assignment must be an id that was handed out, not"):
             test.tell(number, {"click": 1})  # type: ignore[arg-type]

@@ -87,3 +87,14 @@ def test_nothing_is_imported_for_memory(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(builtins, "__import__", guarded)
     experiment_names("memory:")
+
+
+def test_what_is_acknowledged_is_on_disk(tmp_path: Path) -> None:
+    from mobai.live.sql import SqlJournal
+
+    journal = SqlJournal(f"sqlite:///{tmp_path / 'x.db'}", create=True)
+    for mode in ("IMMEDIATE", "DEFERRED"):
+        with journal._database.driver(mode) as driver:
+            assert driver.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+            assert driver.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert driver.execute("PRAGMA foreign_keys").fetchone() == (1,)

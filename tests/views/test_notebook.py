@@ -66,3 +66,11 @@ def test_json_has_no_infinity() -> None:
     intervals = Policy().start(TWO.problem).intervals(0.05)
     text = json.dumps([views.verdict_json(verdict), views.intervals_json(TWO.problem, intervals)], allow_nan=False)
     assert "null" in text
+
+
+def test_directions_are_those_of_the_objectives() -> None:
+    verdict = run_trial(TWO, Policy(), 0.05).verdict
+    assert [row[0] for row in views.verdict_table(verdict).rows] == ["x&y", "z (min)"]
+    assert [row[0] for row in views.progress_table(verdict, None).rows] == ["x&y", "z (min)"]
+    names = re.findall(r'<th scope="row">([^<]*)</th>', views.progress_chart(verdict))
+    assert names == ["x&amp;y (more is better)", "z (less is better)"]
