@@ -16,6 +16,9 @@ help:  ## list the targets
 demo: $(VENV)/core.stamp  ## find the best advert for every metric, live in the terminal
 	@$(BIN)/mobai demo
 
+serve-demo: $(VENV)/service.stamp  ## the same, live in a browser
+	@$(BIN)/mobai demo --serve
+
 test: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test and doctest, and print the coverage
 	@$(BIN)/mobai warm  # under coverage compiling takes several times as long
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) --cov --cov-report=

@@ -60,3 +60,33 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
         said = run(node, str(EXAMPLES / "worker.mjs"), client.address)
         assert said.splitlines() == ["click: orange", "signup: orange"]
         assert Experiment.load(client.address, "buttons").verdict().certified
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("models", "models: decided"),
+        ("scores", "words: decided"),
+        ("landing_pages", "asked for no more, because they break a limit: video"),
+        ("logged", "basket        pick-up        decided at pull"),
+        ("own_rule", "epsilon-leaders  mixture"),
+        ("cluster", "uniform      mixture"),
+    ],
+)
+def test_scripts(script: str, said: str) -> None:
+    assert said in run(sys.executable, str(EXAMPLES / f"{script}.py"))
+
+
+def test_compressors(tmp_path: Path) -> None:
+    words = ("--arm", "zlib-1", "--arm", "zlib-6", "--objective", "size:min:unknown-variance", "--max-samples", "8")
+    storage = ("--storage", f"sqlite:///{tmp_path / 'x.db'}")
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent)}
+    command = [sys.executable, "-m", "mobai", "run", "--sampler", "examples.compressors:measure", *words, *storage]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert "zlib-6" in done.stdout, done.stderr
+
+
+def test_every_example_is_in_the_gallery() -> None:
+    gallery = (EXAMPLES.parent / "docs" / "examples.md").read_text()
+    for script in EXAMPLES.glob("*.*"):
+        assert f"examples/{script.name}" in gallery

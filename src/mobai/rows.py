@@ -43,6 +43,34 @@ def read_rows(source: str | Path) -> list[Row]:
     return rows
 
 
+def frame_rows(data: Any) -> list[Row] | None:
+    """Return the rows of a data frame (pandas, polars, or anything that Arrow can read); None for anything else.
+
+    A cell without a value is left out of its row.
+    """
+    if hasattr(data, "to_dict") and hasattr(getattr(data, "columns", None), "is_unique"):
+        names, rows = (
+            [str(name) for name in data.columns],
+            data.to_dict(orient="records") if data.columns.is_unique else [],
+        )
+    elif hasattr(data, "__arrow_c_stream__"):
+        table = need("pyarrow").table(data)
+        names = table.column_names
+        rows = table.to_pylist() if len(set(names)) == len(names) else []
+    else:
+        return None
+    _refuse_twice(names, "column")
+    return [{str(name): value for name, value in row.items() if not _is_empty(value)} for row in rows]
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a cell of a frame has no value: None, NaN and their relatives, which differ from themselves."""
+    if value is None:
+        return True
+    differs = value != value
+    return bool(differs) if isinstance(differs, bool) or hasattr(differs, "dtype") else type(value).__name__ == "NAType"
+
+
 def parse_rows(text: str) -> list[Row]:
     """Read rows from text, at least one: a JSON array, JSON lines, or CSV with a header."""
     start = text.lstrip()[:1]

@@ -86,8 +86,8 @@ def analyse(
     Parameters
     ----------
     data
-        A file (CSV with a header, JSON lines, a JSON array of objects, Parquet), a data frame, or rows: mappings from
-        column to value. Empty cells are missing metrics.
+        A file (CSV with a header, JSON lines, a JSON array of objects, Parquet), a data frame (pandas, polars, Arrow),
+        or rows: mappings from column to value. Empty cells are missing metrics.
     objectives
         The columns to compare, as :class:`Objective` values or short forms (``"signup:bernoulli"``).
     arm

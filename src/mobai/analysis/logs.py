@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mobai.errors import InputError, did_you_mean
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.problem import read_objectives
-from mobai.rows import Row, number_in, read_rows
+from mobai.rows import Row, frame_rows, number_in, read_rows
 
 ASSUMPTION = (
     "This holds if the rows are in the order in which they were collected, and which arm came next did not depend on "
@@ -84,10 +84,9 @@ def read_log(
 def _rows_of(data: Any) -> Sequence[Row]:
     if isinstance(data, str | Path):
         return read_rows(data)
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):
-        if not data.columns.is_unique:
-            raise InputError("data: every column must have a name of its own")
-        rows: list[Row] = data.to_dict(orient="records")
+    framed = frame_rows(data)
+    if framed is not None:
+        rows: list[Row] = framed
     elif isinstance(data, Iterable):
         rows = list(data)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,10 +12,11 @@ from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
 from mobai.errors import InputError
 from mobai.live.assignments import Assignment
+from mobai.live.reports import reports_in
 from mobai.live.units import Unit
-from mobai.rows import Row, number_in, read_rows
+from mobai.rows import number_in, read_rows
 
-Reports = list[tuple[Assignment | Unit | int | None, dict[str, float | None]]]
+Reports = Sequence[tuple[Assignment | Unit | int, dict[str, float | None]]]
 
 
 @click.command("tell")
@@ -52,7 +54,12 @@ def command(
     elif unit is not None:
         _tell(storage, name, [(Unit(unit), _metrics(report))], by)
     else:
-        _tell(storage, name, _from_file(file) if file else [(_identifier(report[0]), _metrics(report[1:]))], by)
+        _tell(
+            storage,
+            name,
+            reports_in(read_rows(file), file) if file else [(_identifier(report[0]), _metrics(report[1:]))],
+            by,
+        )
 
 
 def drop_assignment(storage: str, name: str, words: tuple[str, ...]) -> None:
@@ -88,25 +95,3 @@ def _metrics(words: tuple[str, ...]) -> dict[str, float | None]:
     if not found:
         raise InputError("at least one METRIC=VALUE is needed")
     return {name: number_in(found, name) for name in found}
-
-
-def _from_file(file: str) -> Reports:
-    """Read reports from a file, each with an id or a unit; a column ``arm`` must agree with the assignments.
-
-    Cells left empty are missing.
-    """
-    reports: Reports = []
-    for place, row in enumerate(read_rows(file), start=1):
-        unit, named = row.get("unit"), row.get("id") not in (None, "")
-        if named == (unit not in (None, "")):
-            raise InputError(f"{file}: report {place} must have an id or a unit")
-        # An empty cell may still come; null will not.
-        about = ("id", "arm", "unit")
-        metrics = {key: number_in(row, key) for key, value in row.items() if key not in about and value != ""}
-        reports.append((_assignment(row) if named else Unit(str(unit)), metrics))
-    return reports
-
-
-def _assignment(row: Row) -> Assignment | int:
-    number, arm = _identifier(row["id"]), row.get("arm")
-    return number if arm in (None, "") else Assignment(number, str(arm))

@@ -26,7 +26,7 @@ from mobai.live.health import Concern
 from mobai.live.journal import Event, Handle, Journal, sealed
 from mobai.live.ledger import Ledger
 from mobai.live.operations import Operation
-from mobai.live.reports import Metrics
+from mobai.live.reports import Metrics, observations_of, reports_of
 from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body
 from mobai.live.state import State
 from mobai.live.status import Status, describe, records_of
@@ -237,14 +237,15 @@ class Experiment:
     ) -> list[Assignment]:
         """Report on many assignments in one transaction, all or nothing; ``ask`` new ones are handed out in the same.
 
-        Assignments are given as such, by their ids, or as :class:`mobai.Unit`.
+        Assignments are given as such, by their ids, or as :class:`mobai.Unit`. A data frame (pandas, polars, Arrow)
+        will do: a column ``id`` or ``unit``, and one per metric, where an empty cell may still come.
 
         None come, and the reports are taken, while nothing is handed out (paused, ended, no samples left);
         ``if_decided`` is that of :meth:`ask`. A call that
         is made again because its reply was lost hands out further assignments, and the first ones stay pending, unless
         both have the same ``key``: then it returns the same.
         """
-        return self._do(operations.tell_all(reports, ask=ask, if_decided=if_decided, key=key, by=by))
+        return self._do(operations.tell_all(reports_of(reports), ask=ask, if_decided=if_decided, key=key, by=by))
 
     def record(self, arm: str, metrics: Metrics, *, key: str | None = None, by: str | None = None) -> Assignment:
         """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.
@@ -257,8 +258,11 @@ class Experiment:
     def record_all(
         self, rows: Iterable[tuple[str, Metrics]], *, key: str | None = None, by: str | None = None
     ) -> list[Assignment]:
-        """Report observations that nobody asked for in one transaction, all or nothing, and as one moment."""
-        return self._do(operations.record_all(rows, key=key, by=by))
+        """Report observations that nobody asked for in one transaction, all or nothing, and as one moment.
+
+        A data frame (pandas, polars, Arrow) will do: a column ``arm``, and one per metric.
+        """
+        return self._do(operations.record_all(observations_of(rows), key=key, by=by))
 
     def drop(self, assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> None:
         """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later.

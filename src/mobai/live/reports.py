@@ -10,6 +10,7 @@ from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live.assignments import DROPPED, Assignment, Assignments
 from mobai.live.units import NumberTable, Unit, UnitOfArm
 from mobai.problem import Problem
+from mobai.rows import Row, frame_rows, number_in
 
 # A number, or None for a metric that will not come.
 Metrics = Mapping[str, float | None]
@@ -17,6 +18,8 @@ Metrics = Mapping[str, float | None]
 # come.
 Report = tuple[int, list[float]]
 LOST = math.inf
+# The columns that say what a row is about.
+_ABOUT = ("id", "unit", "arm", "status", "asked_at")
 
 
 def number_of(
@@ -73,6 +76,47 @@ def only_new(
                 f"assignment {number}: metrics must hold at least one number; drop one that was not measured"
             )
     return [(number, fresh[number]) for number in sorted(fresh) if not all(map(math.isnan, fresh[number]))]
+
+
+def reports_of(data: Any) -> Any:
+    """Return the reports in a data frame, which has a column ``id`` or ``unit`` and one per metric; others as they are.
+
+    A cell without a value may still come. A column ``arm`` must agree with the assignments.
+    """
+    rows = frame_rows(data)
+    return data if rows is None else reports_in(rows, "reports")
+
+
+def reports_in(rows: Iterable[Row], source: str) -> list[tuple[Assignment | Unit | int, dict[str, float | None]]]:
+    """Return rows as reports; empty cells are missing, and null will not come."""
+    found: list[tuple[Assignment | Unit | int, dict[str, float | None]]] = []
+    for place, row in enumerate(rows, start=1):
+        unit, named = row.get("unit"), row.get("id") not in (None, "")
+        if named == (unit not in (None, "")):
+            raise InputError(f"{source}: report {place} must have an id or a unit")
+        metrics = {key: number_in(row, key) for key, value in row.items() if key not in _ABOUT and value != ""}
+        found.append((_assignment_in(row) if named else Unit(str(unit)), metrics))
+    return found
+
+
+def _assignment_in(row: Row) -> Assignment | int:
+    arm = row.get("arm")
+    try:
+        number = int(str(row["id"]))
+    except ValueError:
+        raise InputError(f"id must be a whole number, not {row['id']!r}") from None
+    return number if arm in (None, "") else Assignment(number, str(arm))
+
+
+def observations_of(data: Any) -> Any:
+    """Return the observations in a data frame, which has a column ``arm`` and one per metric; others as they are."""
+    rows = frame_rows(data)
+    if rows is None:
+        return data
+    for place, row in enumerate(rows, start=1):
+        if "arm" not in row:
+            raise InputError(f"row {place}: the arm is missing")
+    return [(str(row["arm"]), {key: number_in(row, key) for key in row if key not in _ABOUT}) for row in rows]
 
 
 def body_of(problem: Problem, reports: Iterable[Report]) -> dict[str, Any]:

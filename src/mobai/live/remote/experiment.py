@@ -24,7 +24,7 @@ from mobai.live.ledger import Ledger
 from mobai.live.remote.client import Answer, HttpClient
 from mobai.live.remote.journal import HttpJournal
 from mobai.live.remote.reading import explanation_of, reading, series_of, status_of, verdict_of
-from mobai.live.reports import Metrics, measured, pair_of
+from mobai.live.reports import Metrics, measured, observations_of, pair_of, reports_of
 from mobai.live.settings import Settings, from_body
 from mobai.live.status import Status
 from mobai.live.trace import Series
@@ -140,6 +140,7 @@ class RemoteExperiment(Experiment):
         by: str | None = None,
     ) -> list[Assignment]:
         """Report on many assignments in one transaction, as :meth:`mobai.Experiment.tell_all` does; at most 5,000."""
+        reports = reports_of(reports)
         if not isinstance(reports, Iterable):
             raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
         given = reports.items() if isinstance(reports, Mapping) else reports
@@ -152,6 +153,7 @@ class RemoteExperiment(Experiment):
         self, rows: Iterable[tuple[str, Metrics]], *, key: str | None = None, by: str | None = None
     ) -> list[Assignment]:
         """Report observations that nobody asked for, as :meth:`mobai.Experiment.record_all` does; at most 5,000."""
+        rows = observations_of(rows)
         if not isinstance(rows, Iterable):
             raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
         given = [
