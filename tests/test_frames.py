@@ -43,11 +43,12 @@ def tells(test: Experiment, frame: Frame) -> None:
     told = [(row["status"], row["click"], row["latency"]) for row in test.records()]
     expected = [("answered", 1.0, 80.0), ("answered", 0.0, 70.0), ("pending", None, None)]
     assert told == [*expected, ("answered", 1.0, 60.5), ("answered", 0.0, None)]
-    for wrong, words in (
+    cases: list[tuple[dict[str, list[Any]], str]] = [
         ({"click": [1.0]}, "reports: report 1 must have an id or a unit"),
         ({"id": ["x"], "click": [1.0]}, "id must be a whole number, not 'x'"),
         ({"id": [3], "clicks": [1.0]}, "clicks"),
-    ):
+    ]
+    for wrong, words in cases:
         with pytest.raises(InputError, match=words):
             test.tell_all(frame(wrong))
     with pytest.raises(InputError, match="row 1: the arm is missing"):
@@ -81,6 +82,6 @@ def test_results_open_in_duckdb(tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
     results = simulate(Instance([[1.0, 0.0], [0.0, 1.0]]), ["top-two", "uniform"], deltas=[0.1], trials=4, out=out)
     query = f"SELECT rule, count(*), avg(pulls) FROM '{out}' GROUP BY rule ORDER BY rule"
-    found = duckdb.sql(query).fetchall()
+    found = duckdb.connect().execute(query).fetchall()
     expected = results.to_pandas().groupby("rule")["pulls"].agg(["count", "mean"])
     assert found == [(rule, *row) for rule, row in zip(expected.index, expected.itertuples(index=False), strict=True)]
