@@ -78,7 +78,8 @@ def test_scripts(script: str, said: str) -> None:
 
 
 def test_compressors(tmp_path: Path) -> None:
-    words = ("--arm", "zlib-1", "--arm", "zlib-6", "--objective", "size:min:unknown-variance", "--max-pulls", "8")
+    metrics = [word for name in ("time", "size", "memory") for word in ("--objective", f"{name}:min:unknown-variance")]
+    words = ("--arm", "zlib-1", "--arm", "zlib-6", *metrics, "--max-pulls", "8")
     storage = ("--storage", f"sqlite:///{tmp_path / 'x.db'}")
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent)}
     command = [sys.executable, "-m", "mobai", "run", "--sampler", "examples.compressors:measure", *words, *storage]

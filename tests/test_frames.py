@@ -26,7 +26,7 @@ def frame(request: pytest.FixtureRequest) -> Frame:
 
 
 def test_logs(frame: Frame) -> None:
-    columns = {"arm": ["A", "B"] * 60, "signup": [1, 0] * 60, "score": [0.5, None] * 60}
+    columns: dict[str, list[Any]] = {"arm": ["A", "B"] * 60, "signup": [1, 0] * 60, "score": [0.5, None] * 60}
     found = analyse(frame(columns), ["signup:bernoulli", "score:bounded=0..1"])
     rows = [{"arm": "AB"[n % 2], "signup": 1 - n % 2, "score": None if n % 2 else 0.5} for n in range(120)]
     expected = analyse(rows, ["signup:bernoulli", "score:bounded=0..1"])
