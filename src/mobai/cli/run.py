@@ -26,7 +26,7 @@ from mobai.rules.catalogue import rule_address, sampling_rule
 
 
 @click.command("run")
-@click.argument("instance", metavar="", required=False)
+@click.argument("instance", metavar="[INSTANCE]", required=False)
 @click.option("--command", "words", metavar="WORDS", help="Measure with this command; {arm} is the arm.")
 @click.option("--sampler", metavar="MODULE:FUNCTION", help="Measure with this Python function of an arm.")
 @options.arms_option(required=False)
