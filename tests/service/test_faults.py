@@ -93,14 +93,14 @@ def test_ended_under_load(storage: str, how: signal.Signals) -> None:
     Client(service.port).create(delta=1e-9)
     workers = Workers(service.port)
     try:
-        for _ in range(2):
-            workers.wait_for(len(workers.acknowledged) + 40)
+        for _ in range(2 if how is signal.SIGKILL else 1):
+            workers.wait_for(len(workers.acknowledged) + 30)
             service.end(how)
             if how is signal.SIGTERM:
                 # What was taken was answered: with its result, or with a word.
                 assert not [one for one in workers.failures if one.startswith("500")]
             service.start()
-        workers.wait_for(len(workers.acknowledged) + 40)
+        workers.wait_for(len(workers.acknowledged) + 30)
     finally:
         workers.end()
         service.end()
