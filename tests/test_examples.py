@@ -67,7 +67,7 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
     [
         ("models", "models: decided"),
         ("scores", "words: decided"),
-        ("landing_pages", "asked for no more, because they break a limit: video"),
+        ("landing_pages", "no longer asked for, because of a broken limit: video"),
         ("logged", "basket        pick-up        decided at pull"),
         ("own_rule", "epsilon-leaders  mixture"),
         ("cluster", "uniform      mixture"),

@@ -106,7 +106,7 @@ def test_report_opens_from_disk(visit: Visit, filled: tuple[Client, Service], tm
     client, _ = filled
     for name in ("running", "nothing%20yet"):
         report = client("GET", f"/e/{name}/report.html")
-        assert report.headers["content-disposition"] == 'attachment; filename="report.html"'
+        assert report.headers["content-disposition"] == f"attachment; filename*=UTF-8''{name}.html"
         file = tmp_path / "report.html"
         file.write_bytes(report.data)
         for scheme in ("light", "dark"):

@@ -58,7 +58,7 @@ def test_pictures_of_the_same_charts(capsys: pytest.CaptureFixture[str], storage
     assert mobai(capsys, "plot", results, "--out", page)[:2] == (0, f"{page}\n")
     html = Path(page).read_text()
     assert "<h1>r.parquet</h1>" in html
-    assert re.findall(r'<th scope="row">([\w-]+)</th><td class="bar">', html) == ["top-two", "uniform"]
+    assert re.findall(r'<span class="name">([\w-]+)</span></th><td class="bar">', html) == ["top-two", "uniform"]
     assert not re.search(r"<(script|link|img|iframe)\b|url\(|@import|https?://", html)
 
 

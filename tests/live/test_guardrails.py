@@ -57,7 +57,7 @@ def test_from_creation_to_the_end(make_journal: Callable[[], Journal], monkeypat
     assert status.barred.tolist() == [False, True, False]
     assert status.differences is not None
     assert status.differences.words(1, 1) == "worse"
-    assert "asked for no more, because they break a limit: B" in str(status)
+    assert "no longer asked for, because of a broken limit: B" in str(status)
     assert "errors at most 0.1" in str(status)
     # Loaded from the snapshot, folded from the beginning, and replayed: all the same.
     loaded = Experiment.load(make_journal(), "test")

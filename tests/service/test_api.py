@@ -229,7 +229,7 @@ def test_lists_are_paged(client: Client) -> None:
 
 
 def test_names_are_percent_encoded(client: Client) -> None:
-    for name in ("a/b", "..", "%41", "ä ö", "a?b#c", "x" * 200):
+    for name in ("a/b", "...", "%41", "ä ö", "a?b#c", "x" * 200):
         client.create(name=name)
         found = client("GET", f"{API}/{quote(name, safe='')}")
         assert (found.code, found.json["name"]) == (200, name)

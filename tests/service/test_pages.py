@@ -36,12 +36,12 @@ def test_the_list_and_an_experiment(client: Client, tmp_path: Path) -> None:
     assert index.index("spring") < index.index("onerror")  # the newest first
     for html in (index, shown):
         assert re.findall("<img[^>]*>", html) == re.findall('<img src="/static/[0-9a-f]{12}/icon.svg"[^>]*>', html)
-        assert "Stop for click (&lt;img src=x onerror=" in html
+        assert "Best for click: &lt;img src=x onerror=" in html
         bare = re.sub('"[^"]*"', '""', html)
         assert not re.search(r"<[^>]* (style|on\w+)=", bare)  # the policy of contents would refuse it
         assert not re.findall(r"<script(?![^>]* src=)", html)
         assert "http://" not in html.replace(client.address, "")
-    assert shown.count('<circle class="decided"') == 2
+    assert shown.count('<circle class="decided"') == 2 + 1  # and in the legend
     assert shown.count("(decided)</th>") == 2
     journal = client("GET", f"/e/{quote(NASTY, safe='')}/journal").data.decode()
     assert test.status().head in journal
@@ -60,7 +60,7 @@ def test_pages_lead_to_the_login(tmp_path: Path) -> None:
         Experiment.create(service.experiments.journal, "a", ["A", "B"], ["x:bernoulli"])
         Experiment.create(service.experiments.journal, "b", ["A", "B"], ["x:bernoulli"])
         for path in ("/", "/e/a"):
-            assert (client("GET", path).code, client("GET", path).headers["location"]) == (303, "/login")
+            assert (client("GET", path).code, client("GET", path).headers["location"]) == (303, f"/login?next={path}")
         known = Client(client.port, secret)
         index = known("GET", "/").data.decode()
         assert '<a href="/e/a">a</a>' in index

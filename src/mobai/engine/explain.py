@@ -155,8 +155,8 @@ def _doubt(problem: Problem, observations: Observations) -> str:
     leader, rival = problem.arms[int(observations.leaders[m])], problem.arms[i]
     if c < 0:
         return (
-            f"{leader} and {rival} are the hardest to tell apart, in {problem.objective_names[m]}, and a coin weighted "
-            "by how well they are known has chosen"
+            f"{leader} and {rival} are the hardest to tell apart, in {problem.objective_names[m]}, and one of them is "
+            "drawn, more often the one that is known less well"
         )
     limit = f"{problem.guardrails[c].metric} {problem.guardrails[c].words}"
     what = "keeps" if rival == leader else "breaks"
@@ -168,7 +168,8 @@ def _sentences(engine: Engine, x: float, pairs: tuple[Pair, ...], limits: tuple[
     for m, objective in enumerate(engine.problem.objectives):
         decision = verdict.decisions[m]
         if decision is not None:
-            found.append(f"{objective.name}: decided for {verdict.answers[m]} at pull {decision.pull:,}")
+            words = "no arm keeps every limit" if decision.arm < 0 else f"decided for {verdict.answers[m]}"
+            found.append(f"{objective.name}: {words}, at pull {decision.pull:,}")
             continue
         own = [pair for pair in pairs if pair.objective == objective.name]
         if not own or not verdict.leading[m]:

@@ -114,10 +114,10 @@ class Experiment:
             Hand out none after this time, as ISO 8601, Unix time or a datetime; never ends unless given.
         """
         refuse_unknown("create", options, ExperimentOptions)
-        if not is_name(name) or len(name) > LONGEST_NAME:
+        if not is_name(name) or len(name) > LONGEST_NAME or name in (".", ".."):
             raise InputError(
                 f"name must be a non-empty string of printable characters, at most {LONGEST_NAME}, no space at its "
-                f"ends, not {str(name)[:100]!r}"
+                f"ends, neither . nor .., not {str(name)[:100]!r}"
             )
         problem = Problem(arms, objectives, sd, guardrails=guardrails, baseline=baseline)
         settings = new_settings(problem, **options)

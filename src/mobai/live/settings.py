@@ -24,6 +24,8 @@ from mobai.views.data import problem_json
 
 # What a record says of an assignment beside its metrics.
 RESERVED = ("id", "unit", "arm", "status", "asked_at")
+# The last moment that has a name: the end of the year 9999.
+_LATEST = 253_402_300_799.0
 # How evidence is weighed; journals that say nothing are of the first way.
 EVIDENCE = 2
 
@@ -144,7 +146,7 @@ def new_settings(
             raise InputError(f"objectives: the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
     patience = None if expire_after is None else float(expire_after)
-    end = None if until is None else _time(until)
+    end = None if until is None else moment_of(until)
     return Settings(problem, x, sampling, seed, focus, patience, float(reserve), on_broken, max_samples, end)
 
 
@@ -153,17 +155,18 @@ def is_own_rule(address: str) -> bool:
     return ":" in parse_spec(address)[0]
 
 
-def _time(until: float | str | datetime) -> float:
+def moment_of(until: float | str | datetime) -> float:
     """Return a Unix time, given as such, as ISO 8601 or as a datetime; without a zone, UTC."""
+    found: Any = until
     try:
         moment = datetime.fromisoformat(until) if isinstance(until, str) else until
         if isinstance(moment, datetime):
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except ValueError:
+            found = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         pass
-    if isinstance(until, str) or not is_number(until):
+    if isinstance(found, str) or not is_number(found) or not 0 <= found <= _LATEST:
         raise InputError(f"until must be a time such as 2030-01-31T12:00, or a Unix time, not {until!r}")
-    return float(until)  # type: ignore[arg-type]
+    return float(found)
 
 
 def to_body(settings: Settings) -> dict[str, Any]:

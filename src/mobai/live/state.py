@@ -6,6 +6,7 @@ There is one way for an event to enter, whether it is being made now or is read 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -149,7 +150,13 @@ class State:
 
     def explain(self) -> Explanation:
         """Return why it is not decided yet, and what would be asked for next."""
-        return explain(self.engine, self.settings.log_inv_delta, self._coins.at(self.assignments.count + 1))
+        found = explain(self.engine, self.settings.log_inv_delta, self._coins.at(self.assignments.count + 1))
+        ending = "the experiment is closed" if self.closed_at is not None else self.ending(time.time())
+        if ending is not None:
+            return replace(found, next_arm=None, reason=f"nothing is handed out: {ending}")
+        if self.verdict().stopped and found.next_arm is not None:
+            return replace(found, reason=f"everything is decided; if you go on, {found.reason}")
+        return found
 
     def check_open(self) -> None:
         """Refuse to change an experiment that is closed."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp
 
 from mobai.service.api import admin, experiments, export, work
 from mobai.service.guard import Guard
 from mobai.service.pages import actions, documentation, entrance, new, reading, settings
 from mobai.service.pages import experiments as experiments_pages
+from mobai.service.pages.rendering import page
+from mobai.service.pages.routing import sentence
 from mobai.service.problems import HANDLERS
 from mobai.service.service import Service
 from mobai.version import __version__
@@ -41,7 +44,7 @@ def make_app(service: Service, *, hosts: Collection[str] = ()) -> ASGIApp:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        exception_handlers=HANDLERS,
+        exception_handlers={kind: _as_page(handler) for kind, handler in HANDLERS.items()},
     )
     app.state.service = service
     for part in (work.router, work.drops, experiments.router, export.router, admin.router):
@@ -51,6 +54,20 @@ def make_app(service: Service, *, hosts: Collection[str] = ()) -> ASGIApp:
         app.include_router(pages.router)
     _add_security(app)
     return Guard(app, hosts, service.metrics)
+
+
+def _as_page(answer: Callable[[Request, Exception], Awaitable[Response]]) -> Callable[[Request, Exception], Any]:
+    """Return a handler that says to a person on a page what it says to a program as JSON."""
+
+    async def answered(request: Request, error: Exception) -> Response:
+        response = await answer(request, error)
+        wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api")
+        if not wants_page:
+            return response
+        detail = sentence(json.loads(bytes(response.body))["detail"])
+        return page(request, "problem.html", response.status_code, detail=detail)
+
+    return answered
 
 
 def _add_security(app: FastAPI) -> None:

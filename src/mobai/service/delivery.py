@@ -32,7 +32,10 @@ class Attempt(NamedTuple):
 
 def check_address(url: str, allow_private: bool) -> None:
     """Refuse an address that nothing can be sent to. Where its name leads is looked at when something is sent."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise InputError("url must be http://HOST/... or https://HOST/..., without a user in it") from None
     if (
         parts.scheme not in ("http", "https")
         or not parts.hostname

@@ -7,6 +7,8 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from anyio import to_thread
+
 from mobai.errors import ConflictError, InputError, NotFoundError, StorageError
 from mobai.lab.environment import Environment
 from mobai.lab.instances import guarded_ads
@@ -41,7 +43,8 @@ class Demo:
 
     async def start(self, by: str | None = None) -> str:
         """Let visitors come, to the demonstration that is under way or to a new one; return its name."""
-        if not self.runs:
+        if not self.runs or not await to_thread.run_sync(self._is_under_way, self._name):
+            await self.stop()
             self._name = await self._service.write(lambda: self._prepare(by))
             self._task = asyncio.create_task(self._run(self._name))
         return self._name
@@ -71,35 +74,38 @@ class Demo:
                 experiments.add(made)
                 return name
             except ConflictError:
-                there = experiments.get(name)
-                same = there.problem.metric_names == instance.problem.metric_names
-                if same and there.status().state in ("running", "paused"):
+                if self._is_under_way(name):
                     return name
         raise InputError(f"name: there are too many experiments named {NAME}")
+
+    def _is_under_way(self, name: str) -> bool:
+        """Whether there is a demonstration of this name that visitors may come to."""
+
+        def look(experiment: Experiment) -> bool:
+            same = experiment.problem.metric_names == guarded_ads().problem.metric_names
+            return same and experiment.status().state in ("running", "paused")
+
+        try:
+            return self._service.experiments.read(name, look)
+        except NotFoundError:
+            return False
 
     async def _run(self, name: str) -> None:
         instance = guarded_ads()
         world = Environment(instance, seed=await self._service.read(name, lambda one: one.status().events))
 
         def answer(one: Assignment) -> tuple[Assignment, dict[str, float]]:
-            arm = instance.arms.index(one.arm)
+            # An arm that somebody has added is like the first one.
+            arm = instance.arms.index(one.arm) if one.arm in instance.arms else 0
             return one, dict(zip(instance.problem.metric_names, world.pull(arm).tolist(), strict=True))
 
         waiting: list[Assignment] = []
-        while True:
+        while await to_thread.run_sync(self._is_under_way, name):
+            told = operations.tell_all([answer(one) for one in waiting], ask=_VISITORS, if_decided="stop", by=_BY)
             try:
-                told = operations.tell_all([answer(one) for one in waiting], ask=_VISITORS, if_decided="stop", by=_BY)
                 waiting = await self._service.do(name, told)
-                status = await self._service.read(name, lambda one: one.status().state)
-            except NotFoundError:
-                return
-            except ConflictError:  # closed, or an arm was added that nobody knows anything about
-                return
-            except (StorageError, RefusedError) as error:
-                _log.warning("%s: simulated visitors wait: %s", name, error)
-                status, waiting = "paused", []
-            except ValueError:  # an arm that was added
-                return
-            if status in ("closed", "decided", "ended"):
-                return
+            except (InputError, StorageError, RefusedError) as error:
+                # Paused, closed, deleted or away: what comes next is looked up.
+                _log.info("%s: simulated visitors wait: %s", name, error)
+                waiting = []
             await asyncio.sleep(_SECONDS if waiting else _SECONDS_TO_WAIT)

@@ -130,7 +130,7 @@ def _announce(service: Service, storage: str | Journal, address: str, say: Calla
         say(f"log in once, within ten minutes: {link}")
         return link
     if service.begin_demo:
-        say(f"simulated visitors come: look at {address}/e/{NAME}")
+        say(f"simulated visitors are arriving; open {address}/e/{NAME}")
     does = "read" if service.read_only else "do"
     say(f"there is no token: whoever can run programs on this machine can {does} everything (`mobai token create`)")
     return address

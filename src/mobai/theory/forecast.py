@@ -15,7 +15,7 @@ from mobai.kernels.limits import look_at_limits
 from mobai.kernels.observations import NORMAL, UNIT, LimitArrays, ObjectiveArrays, ObservationArrays
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
-from mobai.theory.thresholds import evidence_of, find_threshold
+from mobai.theory.thresholds import find_threshold, no_prices
 
 # Rewards of each arm before its scatter says anything about what is to come.
 _FEWEST = 5
@@ -45,17 +45,22 @@ def _forecast(instance: Instance, weights: FloatArray, log_inv_delta: float, thr
     rule, (pairs, others) = find_threshold(threshold), instance.problem.claims
     level = rule.level(log_inv_delta, *instance.shape) + math.log1p(others / pairs)
 
+    bars = np.full(instance.shape[1], level)
+
     def counts(total: float) -> FloatArray:
         return np.maximum(total * weights, fewest)
 
     def enough(total: float) -> bool:
         pulls = np.broadcast_to(counts(total)[:, None], instance.means.shape)
         seen = Observations.of_statistics(instance.problem, instance.oriented_means, pulls, pulls * instance.sd**2)
-        return bool(evidence_of(rule, seen, math.ceil(pulls[:, 0].sum())).min() > level)
+        scoring = Scoring(rule.kind, no_prices(instance.shape[0]), float(math.ceil(pulls[:, 0].sum())))
+        return all_exceed(scoring, seen.arrays, bars)
 
     high = fewest * float(instance.shape[0])
     while not enough(high):
         high *= 2
+        if high > _MOST_FORECAST:
+            return math.inf
     low = high / 2
     while high - low > 1e-6 * high:
         middle = (low + high) / 2

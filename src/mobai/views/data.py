@@ -321,5 +321,8 @@ def finite(value: float) -> float | None:
 
 
 def time_text(at: float | None) -> str | None:
-    """Return a Unix time in ISO 8601, to the millisecond; None for none."""
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    """Return a Unix time in ISO 8601, to the millisecond; None for none, the number for one beyond the calendar."""
+    try:
+        return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return f"{at:g}"

@@ -11,7 +11,7 @@ from mobai.document import Paragraph, Table, to_fragment, to_rows
 from mobai.views.charts import IntervalRow, framed, interval_chart, progress_chart, wide
 from mobai.views.charts.forest import Band
 from mobai.views.pages import analysis_blocks
-from mobai.views.sheet import facts_html, limits_html, metrics_html, remarks_html, sheet, tradeoff_html
+from mobai.views.sheet import facts_html, guarantee_text, limits_html, metrics_html, remarks_html, sheet, tradeoff_html
 from mobai.views.tables import verdict_table
 from mobai.views.words import headline
 
@@ -42,7 +42,8 @@ def verdict_html(verdict: Verdict) -> str:
 
 def status_html(status: Status) -> str:
     """Return where an experiment stands."""
-    parts = (facts_html(status), remarks_html(status), metrics_html(status), limits_html(status))
+    promise = f'<p class="quiet">{escape(guarantee_text(status))}</p>'
+    parts = (promise, facts_html(status), remarks_html(status), metrics_html(status), limits_html(status))
     return framed(f"{_title(status)}{''.join(parts)}")
 
 
@@ -50,7 +51,15 @@ def experiment_html(status: Status, series: Series) -> str:
     """Return where an experiment stands, and how it went."""
     parts = sheet(status, series)
     course = f'<div class="pair">{parts["evidence"]}{parts["allocation"]}</div>'
-    shown = (parts["facts"], parts["remarks"], parts["metrics"], parts["limits"], course, tradeoff_html(status))
+    shown = (
+        parts["guarantee"],
+        parts["facts"],
+        parts["remarks"],
+        parts["metrics"],
+        parts["limits"],
+        course,
+        tradeoff_html(status),
+    )
     return framed(f"{_title(status)}{''.join(shown)}{_folded('All numbers', parts['numbers'])}")
 
 

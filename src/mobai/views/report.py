@@ -10,7 +10,7 @@ from mobai.document import Heading, Paragraph, to_markdown
 from mobai.views.charts import chart_style
 from mobai.views.notebook import summary_charts
 from mobai.views.pages import status_blocks
-from mobai.views.sheet import guarantee_html, sheet, tradeoff_html
+from mobai.views.sheet import provenance_html, sheet, tradeoff_html
 from mobai.views.words import certification, headline
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def report_html(status: Status, series: Series) -> str:
         "Means over time": parts["drift"],
         "Timeline": parts["timeline"],
         "All numbers": parts["numbers"],
-        "Guarantee": guarantee_html(status) + f'<p class="quiet">Made {_now()}.</p>',
+        "Guarantee": parts["guarantee"] + provenance_html(status) + f'<p class="quiet">Made {_now()}.</p>',
     }
     body = f'<h1>{name}</h1><div class="headline">{parts["headline"]}</div>{parts["facts"]}{parts["remarks"]}'
     body += "".join(f"<section><h2>{title}</h2>{html}</section>" for title, html in sections.items() if html)

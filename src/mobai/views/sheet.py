@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mobai.document import Table, to_rows
 from mobai.views.charts import allocation_chart, drift_charts, evidence_chart, forest, tradeoff_chart, wide
+from mobai.views.charts.scale import svg
 from mobai.views.data import time_text
 from mobai.views.happenings import happenings_json
 from mobai.views.tables import differences_table, limits_table, means_table
@@ -25,6 +26,7 @@ def sheet(status: Status, series: Series) -> dict[str, str]:
     """Return the parts of the sheet by name."""
     return {
         "headline": f"<p>{escape(headline(status))}</p>",
+        "guarantee": f'<p class="quiet">{escape(guarantee_text(status))}</p>',
         "facts": facts_html(status),
         "remarks": remarks_html(status),
         "metrics": metrics_html(status),
@@ -43,6 +45,8 @@ def page_json(status: Status, series: Series) -> dict[str, Any]:
     happened = [{key: one[key] for key in ("mark", "text")} for one in happenings_json(status)]
     return {
         "state": status.state,
+        "paused": status.paused_at is not None,
+        "empty": status.verdict.pulls == 0,
         "title": f"{decided} of {len(status.verdict.decisions)} decided - {status.name}",
         "parts": {**sheet(status, series), "tradeoff": tradeoff_html(status)},
         "happened": happened,
@@ -54,7 +58,8 @@ def facts_html(status: Status) -> str:
     verdict = status.verdict
     decided = sum(decision is not None for decision in verdict.decisions)
     lost = status.dropped + status.expired
-    waiting = f"{status.pending:,} pending" + (f", {status.incomplete:,} incomplete" if status.incomplete else "")
+    waiting = f"{status.pending:,} {'never answered' if status.closed_at else 'pending'}"
+    waiting += f", {status.incomplete:,} incomplete" if status.incomplete else ""
     facts = {
         "decided": f"{decided} of {len(verdict.decisions)}",
         "samples": f"{verdict.pulls:,}",
@@ -74,11 +79,48 @@ def remarks_html(status: Status) -> str:
 
 
 def metrics_html(status: Status) -> str:
-    """Return where the means of every objective lie, with what that promises."""
+    """Return where the means of every objective lie, with what that promises and how to read it."""
     count = len(status.verdict.decisions)
     charts = "".join(f'<div class="card">{forest(status, m)}</div>' for m in range(count))
     promise = intervals_caption(status.verdict, status.intervals)
-    return f'{charts}<p class="quiet">{escape(promise[:1].upper() + promise[1:])}.</p>'
+    return f'{charts}{_legend(status)}<p class="quiet">{escape(promise[:1].upper() + promise[1:])}. {_OVERLAP}</p>'
+
+
+_OVERLAP = (
+    "A decision compares two arms directly, and can be certain while their intervals, which hold for all arms at once, "
+    "still overlap."
+)
+
+
+def _legend(status: Status) -> str:
+    """Return what the marks mean, of those that there may be."""
+    problem = status.verdict.problem
+    marks = [(_mark("decided"), "decided"), (_mark("leader"), "leads"), (_mark("other"), "mean")]
+    if any(objective.eps > 0 for objective in problem.objectives):
+        marks.append((_area("eps"), "differences from the leader that do not matter"))
+    if any(one.limit is not None for one in problem.guardrails):
+        marks.append((_area("limit"), "limit, with its tolerance"))
+    return f'<ul class="keys">{"".join(f"<li>{mark}{words}</li>" for mark, words in marks)}</ul>'
+
+
+def _mark(kind: str) -> str:
+    return svg("shape", f'<circle class="{kind}" cx="50%" cy="50%" r="5"/>')
+
+
+def _area(kind: str) -> str:
+    return svg("shape", f'<rect class="{kind}-band" width="100%" height="100%"/>')
+
+
+def guarantee_text(status: Status) -> str:
+    """Return what is promised, in a sentence."""
+    verdict = status.verdict
+    if not verdict.certified:
+        return "Not certified: the chance that a decision here is wrong may be larger than it should be."
+    some = " Decisions are about the arms that still take part." if not status.active.all() else ""
+    return (
+        f"However often you look, the chance that any decision here is ever wrong is at most {verdict.delta:.3g}, "
+        f"provided that samples are independent and measurements are of the kind stated for each metric.{some}"
+    )
 
 
 def limits_html(status: Status) -> str:
@@ -110,18 +152,21 @@ def drift_html(series: Series, status: Status) -> str:
 def timeline_html(status: Status) -> str:
     """Return what happened, the latest first."""
     moments = [(status.created_at, "created"), *(_told(one) for one in status.timeline)]
+    earlier = {f"{objective}\n{answer}\n{pull}" for objective, answer, pull in status.past}
     untimed = []
     for one in happenings_json(status):
         text = one["text"].removeprefix(f"{status.name}: ")
         if one["kind"] in ("paused", "closed"):
             continue  # in the timeline already
-        if one["at"] is None:
+        if one["mark"].partition("\n")[2] in earlier:
+            untimed.append(f"earlier, among other arms: {text}")
+        elif one["at"] is None:
             untimed.append(text)
         else:
             moments.append((one["at"], text))
     shown = sorted(moments, key=lambda one: -one[0])[:_MOST_MOMENTS]
-    rows = [f"<li>{escape(text)}</li>" for text in untimed]
-    rows += [f"<li>{_time(at)} {escape(text)}</li>" for at, text in shown]
+    rows = [f"<li>{_time(at)} {escape(text)}</li>" for at, text in shown]
+    rows += [f"<li>{escape(text)}</li>" for text in untimed]
     return f'<ol class="timeline">{"".join(rows)}</ol>'
 
 
@@ -144,11 +189,11 @@ def numbers_html(status: Status) -> str:
     return wide(to_rows(Table([*table.header, "asked for"], rows)), "All numbers")
 
 
-def guarantee_html(status: Status) -> str:
-    """Return what is promised, and of which journal."""
+def provenance_html(status: Status) -> str:
+    """Return of which journal this is, and how the promise is called."""
     proof = certification("mixture", status.verdict.certified)
     made = f"{plural(status.events, 'event')} in the journal; the hash of the last one is"
     return (
-        f"<p>delta = {status.verdict.delta:g}; {escape(proof)}.</p>"
+        f'<p class="quiet">delta = {status.verdict.delta:g}; {escape(proof)}.</p>'
         f'<p class="quiet">{made} <code>{escape(status.head)}</code>.</p>'
     )

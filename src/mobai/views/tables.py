@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
     from mobai.engine.explain import Explanation
-    from mobai.problem import FloatArray, IntArray, Problem
+    from mobai.problem import FloatArray, Guardrail, IntArray, Problem
     from mobai.theory.differences import Differences
     from mobai.theory.forecast import Remaining
     from mobai.theory.intervals import Intervals
@@ -118,8 +118,15 @@ def limits_table(verdict: Verdict, counts: IntArray) -> Table:
         [problem.arms[i], *(verdict.limit_status(c, i) for c in range(len(problem.guardrails)))]
         for i in arms_to_show(verdict, counts)
     ]
-    header = ["arm", *(f"{guardrail.metric} {guardrail.words}" for guardrail in problem.guardrails)]
+    header = [
+        "arm",
+        *(f"{guardrail.metric} {guardrail.words}{_tolerance(guardrail)}" for guardrail in problem.guardrails),
+    ]
     return Table(header, [*rows, *_others(problem, len(header))], left=len(header))
+
+
+def _tolerance(guardrail: Guardrail) -> str:
+    return f" (tolerance {guardrail.eps:g})" if guardrail.eps else ""
 
 
 def differences_table(verdict: Verdict, counts: IntArray, differences: Differences) -> Table:

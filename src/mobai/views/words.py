@@ -6,6 +6,8 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+_MOST_OPEN = 5  # metrics in one sentence
+
 if TYPE_CHECKING:
     from mobai.engine import Verdict
     from mobai.engine.explain import Explanation
@@ -142,16 +144,26 @@ def headline(status: Status) -> str:
     """Return one sentence that says what to do: for which metrics one may stop, and what the others still take."""
     verdict = status.verdict
     names = verdict.problem.objective_names
-    done = [f"{name} ({verdict.answers[m]})" for m, name in enumerate(names) if verdict.decisions[m] is not None]
-    verb = "Decided:" if status.state == "closed" else "Stop for"
-    parts = [f"{verb} {_listed(done)}"] if done else []
-    for m, name in enumerate(names):
-        if verdict.decisions[m] is None:
-            parts.append(f"{name} is open: {_outlook(status, m)}")
+    decided = [m for m in range(len(names)) if verdict.decisions[m] is not None]
+    waiting = [m for m in range(len(names)) if verdict.decisions[m] is None]
+    parts = [f"{names[m]} is open: {_outlook(status, m)}" for m in waiting[:_MOST_OPEN]]
+    if len(waiting) > _MOST_OPEN:
+        parts.append(f"{plural(len(waiting) - _MOST_OPEN, 'other metric')} open, too")
+    if decided:
+        parts.insert(0, _decided(status, decided))
     if not verdict.pulls:
         parts = ["Nothing has been reported yet"]
-    state = {"paused": "Paused. ", "closed": "Closed. ", "ended": "Ended. "}.get(status.state, "")
-    return f"{state}{'; '.join(parts)}."
+    said = {"closed": "Closed. ", "ended": "Ended. "}.get(status.state, "Paused. " if status.paused_at else "")
+    return f"{said}{'; '.join(parts)}."
+
+
+def _decided(status: Status, decided: list[int]) -> str:
+    """Return the answers that there are, and that one may stop for them."""
+    verdict, names = status.verdict, status.verdict.problem.objective_names
+    if status.closed_at is None and len(decided) < len(names):
+        return f"Stop for {_listed([f'{names[m]} ({verdict.answers[m]})' for m in decided])}"
+    best = "; ".join(f"{'best ' if n else 'Best '}for {names[m]}: {verdict.answers[m]}" for n, m in enumerate(decided))
+    return best if status.closed_at is not None else f"You may stop. {best}"
 
 
 def _outlook(status: Status, m: int) -> str:
@@ -207,11 +219,11 @@ def status_remarks(status: Status) -> list[str]:
             "begun with an earlier version, which weighed evidence otherwise: what it showed as decided may have been "
             "something else, and the two together are wrong with probability up to 2 delta"
         )
-    if status.ending and status.state not in ("closed", "decided"):
+    if status.ending and status.closed_at is None:
         remarks.append(status.ending)
     barred = [arm for arm, out in zip(status.verdict.problem.arms, status.barred, strict=True) if out]
     if barred:
-        remarks.append(f"asked for no more, because they break a limit: {', '.join(barred)}")
+        remarks.append(f"no longer asked for, because of a broken limit: {', '.join(barred)}")
     remarks += [f"warning: {concern.text}" for concern in status.concerns]
     if status.intervals.contradicted.any():
         remarks.append("the current data contradict an earlier decision: have the means drifted?")

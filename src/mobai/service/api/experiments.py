@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from mobai import views
-from mobai.errors import ConflictError, NotFoundError
+from mobai.errors import ConflictError, NotFoundError, StorageError
 from mobai.live import operations
 from mobai.live.experiment import Experiment
 from mobai.live.operations import Operation
@@ -49,7 +49,19 @@ async def list_experiments(
 
 
 def _line(service: Service, name: str) -> dict[str, Any]:
-    return service.experiments.read(name, lambda experiment: views.status_summary(experiment.status()))
+    """Return an experiment in a few facts; one that cannot be read does not hide the others."""
+    try:
+        return service.experiments.read(name, lambda experiment: views.status_summary(experiment.status()))
+    except (StorageError, ValueError):
+        nothing = dict.fromkeys(("arms", "objectives", "decided", "pulls", "pending", "warnings"), 0)
+        return {
+            "name": name,
+            "state": "unreadable",
+            **nothing,
+            "certified": False,
+            "last_report_at": None,
+            "created_at": "",
+        }
 
 
 @router.post("/experiments", openapi_extra=needs("admin"), status_code=201, summary="Begin an experiment")

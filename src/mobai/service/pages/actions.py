@@ -18,7 +18,7 @@ from mobai.service.access import needs
 from mobai.service.api.common import service_of, signed
 from mobai.service.pages.forms import Form, read_form
 from mobai.service.pages.rendering import page
-from mobai.service.pages.routing import page_router, path_of, see, sentence
+from mobai.service.pages.routing import page_router, path_of, refuse_if_read_only, see, sentence
 from mobai.service.problems import RefusedError, code_of
 
 router = page_router()
@@ -73,8 +73,8 @@ ACTIONS = {
         "Retire an arm",
         "Retire",
         "The arm is asked for no more, and the best of the others is sought. Metrics decided for another arm stay "
-        "decided; those decided for this arm are open again. The error probability stays what it was, if the arm is "
-        "not retired because of what is known of samples that are only partly reported.",
+        "decided; those decided for this arm are open again. The error probability stays what it was, unless you "
+        "retire the arm because of results that are only partly in.",
         lambda form, by: operations.retire_arm(form.get("arm"), by=by),
         "arm",
     ),
@@ -89,7 +89,7 @@ def _facts(experiment: Experiment, action: Action) -> dict[str, Any]:
     return {
         "name": status.name,
         "path": path_of(status.name),
-        "state": status.state,
+        "history": experiment.history_id,
         "arms": [arm for arm in taking_part if arm not in compared],
         "needs_sd": any(metric.family.known_noise for metric in problem.metrics),
         "action": action,
@@ -105,6 +105,7 @@ def _action(word: str) -> Action:
 @router.get("/e/{name}/do/{word}", openapi_extra=needs("admin"))
 async def ask(request: Request, name: str, word: str) -> Response:
     """Show what an action does, and a button that does it."""
+    refuse_if_read_only(request)
     action = _action(word)
     facts = await service_of(request).read(name, lambda experiment: _facts(experiment, action))
     return page(request, "action.html", word=word, form=Form(), **facts)
@@ -115,6 +116,8 @@ async def do(request: Request, name: str, word: str) -> Response:
     """Do it, and go back to the experiment; what is wrong is shown at its field."""
     action, form = _action(word), await read_form(request)
     facts = await service_of(request).read(name, lambda experiment: _facts(experiment, action))
+    if form.get("history") != facts["history"]:
+        raise RefusedError(412, "the experiment was deleted and created anew, or restored; look at its page again")
     code = 422
     try:
         operation = action.make(form, signed(request, None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs
+import re
 
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse
 
 from mobai.service.access import COOKIE, OPEN, ScopedRoute, needs
 from mobai.service.api.common import service_of
+from mobai.service.pages.forms import read_form
 from mobai.service.pages.rendering import STATIC, compressed_file, page, static_file
 from mobai.service.tokens import SECONDS_OF_A_SESSION, Caller
 
@@ -17,29 +18,37 @@ router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 
 
 @router.get("/login", openapi_extra=needs(OPEN))
-async def login(request: Request, code: str | None = None) -> Response:
+async def login(request: Request, code: str | None = None, next: str = "/") -> Response:
     """Log in with the one-time code of a link, or show a form for a token."""
     if code is None:
-        return page(request, "login.html", message=None)
+        return page(request, "login.html", message=None, then=_place(next))
     if not service_of(request).tokens.use_code(code):
-        return page(request, "login.html", 401, message="The link was used before, or is older than ten minutes.")
+        words = "The link was used before, or is older than ten minutes."
+        return page(request, "login.html", 401, message=words, then="/")
     return await _logged_in(request, Caller(None, "admin"))
+
+
+def _place(path: str) -> str:
+    """Return where to go after the login: a page of ours, and nothing else."""
+    return path if re.fullmatch(r"/(?![/\\])[\w\-./%~]*", path, re.ASCII) else "/"
 
 
 @router.post("/login", openapi_extra=needs(OPEN))
 async def login_with_token(request: Request) -> Response:
     """Log in with a token."""
-    given = parse_qs((await request.body()).decode("utf-8", "replace")).get("token", [""])[0].strip()
+    form = await read_form(request)
+    given, then = form.get("token"), _place(form.get("next", "/"))
     tokens = service_of(request).tokens
     await to_thread.run_sync(tokens.refresh)
     caller = tokens.check(given)
     if caller is None:
-        return page(request, "login.html", 401, message="This is not a valid token: mistyped, expired or revoked.")
-    return await _logged_in(request, caller)
+        words = "This is not a valid token: mistyped, expired or revoked."
+        return page(request, "login.html", 401, message=words, then=then)
+    return await _logged_in(request, caller, then)
 
 
-async def _logged_in(request: Request, caller: Caller) -> Response:
-    answer = RedirectResponse("/", 303)
+async def _logged_in(request: Request, caller: Caller, then: str = "/") -> Response:
+    answer = RedirectResponse(then, 303)
     await set_session(request, answer, caller)
     return answer
 

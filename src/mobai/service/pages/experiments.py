@@ -10,6 +10,7 @@ from fastapi import Request, Response
 from starlette.responses import StreamingResponse
 
 from mobai import views
+from mobai.errors import StorageError
 from mobai.live.experiment import Experiment
 from mobai.service.access import needs
 from mobai.service.api.common import caller_of, service_of, signed
@@ -17,6 +18,7 @@ from mobai.service.api.experiments import SSE_HEADERS, go_on
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, path_of, see
 from mobai.service.problems import RefusedError
+from mobai.service.service import Service
 
 router = page_router()
 
@@ -30,13 +32,21 @@ async def index(request: Request, skip: int = 0) -> Response:
 
     def look() -> tuple[list[dict[str, Any]], int]:
         names = [name for name in service.experiments.names() if caller.may("read", name)][::-1]
-        shown = names[max(skip, 0) : max(skip, 0) + _ON_A_PAGE]
-        return [service.experiments.read(name, _row) for name in shown], len(names)
+        first = min(max(skip, 0), len(names))
+        return [_row_of(service, name) for name in names[first : first + _ON_A_PAGE]], len(names)
 
     rows, total = await to_thread.run_sync(look)
     address = f"{request.url.scheme}://{request.headers['host']}"
     more = skip + _ON_A_PAGE if total > skip + _ON_A_PAGE else None
     return page(request, "index.html", rows=rows, total=total, more=more, address=address, demo=service.demo.runs)
+
+
+def _row_of(service: Service, name: str) -> dict[str, Any]:
+    """Return an experiment in the list; one that cannot be read does not hide the others."""
+    try:
+        return service.experiments.read(name, _row)
+    except (StorageError, ValueError) as error:
+        return {"name": name, "path": path_of(name), "unreadable": service.without_address(str(error))}
 
 
 def _row(experiment: Experiment) -> dict[str, Any]:
@@ -47,6 +57,7 @@ def _row(experiment: Experiment) -> dict[str, Any]:
     share = 1.0 if slowest is None else max(float(verdict.evidence[slowest] / verdict.threshold[slowest]), 0.0)
     return {
         **views.status_summary(status),
+        "unreadable": None,
         "headline": views.headline(status),
         "path": path_of(status.name),
         "slowest": None if slowest is None else verdict.problem.objective_names[slowest],
@@ -74,11 +85,20 @@ async def show(request: Request, name: str, x: str | None = None, y: str | None 
     if choice["pair"] != (0, 1):
         drawn = await service.read(name, lambda one: views.tradeoff_html(one.status(), *choice["pair"]))
         parts = {**parts, "tradeoff": drawn}
-    about: dict[str, Any] = {key: rendered.facts[key] for key in ("state", "title", "stamp")}
+    about: dict[str, Any] = {key: rendered.facts[key] for key in ("state", "paused", "empty", "title", "stamp")}
+    about["address"] = f"{request.url.scheme}://{request.headers['host']}"
+    about["api"] = f"/api/v1/experiments/{quote(name, safe='')}"
+    about["sample"] = await service.read(name, _sample)
     marks = [one["mark"] for one in rendered.facts["happened"]]
     export = f"/api/v1/experiments/{quote(name, safe='')}/assignments"
     facts = {"name": name, "path": path_of(name), "export": export, "parts": parts, "marks": marks}
     return page(request, "experiment.html", **facts, **about, **choice)
+
+
+def _sample(experiment: Experiment) -> dict[str, float]:
+    """Return something that could be measured, for an example."""
+    ranges = {metric.name: metric.family.range for metric in experiment.problem.metrics}
+    return {name: 1 if low <= 1 <= high else high for name, (low, high) in ranges.items()}
 
 
 def _choice(experiment: Experiment, x: str | None, y: str | None) -> dict[str, Any]:
@@ -115,5 +135,5 @@ async def report(request: Request, name: str) -> Response:
     def look(experiment: Experiment) -> str:
         return views.report_html(experiment.status(), experiment.series())
 
-    headers = {"Content-Disposition": 'attachment; filename="report.html"'}
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}.html"}
     return Response(await service_of(request).read(name, look), headers=headers, media_type="text/html; charset=utf-8")

@@ -53,11 +53,11 @@ class Form:
         if not text:
             return default
         try:
-            found = float(text)
+            found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
         except ValueError:
             found = math.nan
-        if not math.isfinite(found):
-            self.error(name, "must be a number, such as 0.05")
+        if not math.isfinite(found) or not text.isascii():
+            self.error(name, "Must be a number, with a point where it has decimals: 0.05, or 5%.")
             return None
         return found
 
@@ -70,6 +70,8 @@ async def read_form(request: Request) -> Form:
     """Return what a browser sent. Of a field that was sent twice, the last one counts."""
     data = await request.body()
     try:
-        return Form(dict(parse_qsl(data.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)))
+        return Form(
+            dict(parse_qsl(data.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"))
+        )
     except (UnicodeDecodeError, ValueError):
         raise RefusedError(422, "the form is not UTF-8, or has too many fields") from None

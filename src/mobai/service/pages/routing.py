@@ -28,7 +28,7 @@ class PageRoute(ScopedRoute):
                 return await handler(request)
             except RefusedError as error:
                 if error.code == 401:
-                    return RedirectResponse("/login", 303)
+                    return _to_login(request)
                 return page(request, "problem.html", error.code, detail=error.detail, retry=error.code == 503)
             except RequestValidationError:
                 return page(request, "problem.html", 422, detail="The address has a value that is not accepted.")
@@ -41,6 +41,23 @@ class PageRoute(ScopedRoute):
                 return page(request, "problem.html", 503, detail=sentence(detail), retry=True)
 
         return shown
+
+
+def _to_login(request: Request) -> Response:
+    """Lead to the login, and from there back; a form that was sent is not thrown away."""
+    if request.method == "GET":
+        return RedirectResponse(f"/login?next={quote(request.url.path, safe='/%')}", 303)
+    detail = (
+        "You are no longer logged in. Log in in another tab, come back here with your browser's back button, and send "
+        "the form again: what you typed is still there."
+    )
+    return page(request, "problem.html", 401, detail=detail)
+
+
+def refuse_if_read_only(request: Request) -> None:
+    """Refuse a form that could not be sent."""
+    if request.app.state.service.read_only:
+        raise RefusedError(403, "the service is read-only")
 
 
 def page_router() -> APIRouter:

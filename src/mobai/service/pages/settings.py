@@ -14,7 +14,7 @@ from mobai.service.api.common import caller_of, service_of
 from mobai.service.pages.entrance import set_session
 from mobai.service.pages.forms import Form, read_form
 from mobai.service.pages.rendering import page
-from mobai.service.pages.routing import page_router, see, sentence
+from mobai.service.pages.routing import page_router, refuse_if_read_only, see, sentence
 from mobai.service.problems import RefusedError, code_of
 from mobai.service.tokens import ANYBODY, SCOPES, create_token, list_tokens, revoke_token
 from mobai.service.webhooks import FORMATS
@@ -53,6 +53,7 @@ def _token(one: dict[str, Any]) -> dict[str, Any]:
 @router.get("/settings", openapi_extra=needs("admin"))
 async def settings(request: Request) -> Response:
     """Show tokens and webhooks."""
+    refuse_if_read_only(request)
     _check(request)
     return await _shown(request)
 
@@ -130,7 +131,10 @@ async def try_webhook(request: Request) -> Response:
     """Send a message now, and show how that went."""
     _check(request)
     form, service = await read_form(request), service_of(request)
-    found = await service.write(lambda: service.webhooks.try_out(form.get("name")))
+    try:
+        found = await service.write(lambda: service.webhooks.try_out(form.get("name")))
+    except NotFoundError:
+        return await _shown(request, 404, outcome=f"There is no webhook {form.get('name')}.")
     words = "the message arrived" if found["delivered"] else f"it did not arrive: {found['detail']}"
     return await _shown(request, outcome=f"{form.get('name')}: {words}.")
 
@@ -148,4 +152,5 @@ def _place(form: Form, error: InputError, prefix: str = "") -> None:
     text = str(error)
     field = next((one for one in _FIELDS if text.startswith((f"{one} ", f"{one}:"))), "")
     place = f"{prefix}{field}" if field in ("name", "only") else field
+    text = text.replace("allow it here (--private)", "tick the box below")
     form.error(place, sentence(text.removeprefix(f"{field}: ") if field else text))

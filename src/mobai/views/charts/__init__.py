@@ -4,8 +4,9 @@ Nothing is styled here but by class names, and positions are percentages, so tha
 is also there as text.
 """
 
+from mobai.views.charts.drift import drift_charts
 from mobai.views.charts.forest import Band, IntervalRow, forest, interval_chart
-from mobai.views.charts.lines import LineChart, allocation_chart, drift_charts, evidence_chart, line_chart
+from mobai.views.charts.lines import LineChart, allocation_chart, evidence_chart, line_chart
 from mobai.views.charts.progress import progress_bar, progress_chart
 from mobai.views.charts.scale import Scale
 from mobai.views.charts.style import chart_style, framed, wide

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class IntervalRow(NamedTuple):
     """A row of a chart of intervals.
 
-    ``mark`` is how its number is marked: ``decided``, ``leader`` or ``other``; ``gone`` strikes the row out.
+    ``mark`` is how its number is marked: ``decided``, ``leader`` or ``other``; ``gone`` strikes the name out, and a
+    ``note`` is said beside it.
     """
 
     name: str
@@ -28,6 +29,7 @@ class IntervalRow(NamedTuple):
     words: str
     mark: str = "other"
     gone: bool = False
+    note: str = ""
 
 
 class Band(NamedTuple):
@@ -56,11 +58,21 @@ def forest(status: Status, m: int) -> str:
 
 
 def _row(status: Status, m: int, i: int) -> IntervalRow:
-    mark, about = _mark(status, m, i)
-    fate = " (breaks a limit)" if status.barred[i] else " (retired)" if not status.active[i] else ""
-    name = status.verdict.problem.arms[i] + about + fate
+    mark, note = _mark(status, m, i)
+    out = "breaks a limit" if status.barred[i] else "retired" if not status.active[i] else ""
     mean, low, high = (float(table[i, m]) for table in (status.means, *status.intervals[:2]))
-    return IntervalRow(name, mean, low, high, interval_text(mean, low, high), mark, bool(fate))
+    words, name = interval_text(mean, low, high), status.verdict.problem.arms[i]
+    return IntervalRow(name, mean, low, high, words, mark, bool(out), out or note or _passed_over(status, m, mean))
+
+
+def _passed_over(status: Status, m: int, mean: float) -> str:
+    """Return why an arm does not lead although its mean is better than the leader's: it seems to break a limit."""
+    verdict = status.verdict
+    if m >= len(verdict.decisions) or verdict.decisions[m] is not None or verdict.recommended[m] < 0:
+        return ""
+    sign = verdict.problem.metrics[m].sign
+    better = verdict.leading[m] and sign * mean > sign * float(status.means[verdict.recommended[m], m])
+    return "seems to break a limit" if better and verdict.problem.guardrails else ""
 
 
 def _mark(status: Status, m: int, i: int) -> tuple[str, str]:
@@ -69,8 +81,8 @@ def _mark(status: Status, m: int, i: int) -> tuple[str, str]:
     if m >= len(verdict.decisions) or verdict.recommended[m] != i:
         return "other", ""
     if verdict.decisions[m] is not None:
-        return "decided", " (decided)"
-    return ("leader", " (leads)") if verdict.leading[m] else ("other", "")
+        return "decided", "decided"
+    return ("leader", "leads") if verdict.leading[m] else ("other", "")
 
 
 def _bands(status: Status, m: int) -> list[Band]:
@@ -100,7 +112,7 @@ def interval_chart(
     behind = "".join(_band(scale, band) for band in bands)
     lines = [_table_row(row, scale, behind) for row in rows]
     if left_out > 0:
-        lines.append(f'<tr><th scope="row">... and {left_out:,} more</th><td></td><td></td></tr>')
+        lines.append(f'<tr><th scope="row">... and {left_out:,} more, among all numbers</th><td></td><td></td></tr>')
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
     foot = f'<tr class="axis"><td></td><td class="bar">{axis(scale)}</td><td></td></tr>'
     return (
@@ -116,7 +128,8 @@ def _table_row(row: IntervalRow, scale: Scale, behind: str) -> str:
         drawn += f'<circle class="{row.mark}" cx="{scale.place(row.value):.2f}%" cy="50%" r="5"/>'
     kind = ' class="gone"' if row.gone else f' class="{row.mark}"' if row.mark != "other" else ""
     bar = f'<td class="bar">{svg("row", drawn)}</td>'
-    return f'<tr{kind}><th scope="row">{escape(row.name)}</th>{bar}<td>{escape(row.words)}</td></tr>'
+    name = f'<span class="name">{escape(row.name)}</span>' + (f" ({escape(row.note)})" if row.note else "")
+    return f'<tr{kind}><th scope="row">{name}</th>{bar}<td>{escape(row.words)}</td></tr>'
 
 
 def _band(scale: Scale, band: Band) -> str:

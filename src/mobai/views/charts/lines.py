@@ -1,4 +1,4 @@
-"""Lines over the pulls: evidence, allocation, and the means of tenths of the samples."""
+"""Lines over the pulls: evidence and allocation, and how any lines are drawn."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mobai.document import Table, to_rows
-from mobai.views.charts.scale import Scale, label, line, svg, tick_text
+from mobai.views.charts.scale import Scale, label, line, svg
 from mobai.views.charts.style import wide
-from mobai.views.tables import arms_to_show
 from mobai.views.words import number_text
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
 MOST_LINES = 6  # that the style sheet tells apart
 _MOST_ROWS = 10  # of the table beside a chart
-_TENTHS = 10
 _LEAST_APART = 4  # of a thousand
+_MOST_EVIDENCE = 1.5  # of what a decision takes: more says nothing more
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,10 @@ def evidence_chart(series: Series, status: Status | None = None) -> str:
         if _is_later(series, status):
             rows, places = [*rows, verdict.evidence.tolist()], [*places, verdict.pulls]
             times = [*times, status.last_report_at or times[-1]]
-    shares = [[max(value, 0.0) / series.threshold if math.isfinite(value) else 0.0 for value in row] for row in rows]
+    shares = [
+        [min(max(value, 0.0) / series.threshold, _MOST_EVIDENCE) if math.isfinite(value) else 0.0 for value in row]
+        for row in rows
+    ]
     columns = list(map(list, zip(*shares, strict=True))) or [[] for _ in series.problem.objectives]
     lines = dict(zip(series.problem.objective_names, columns, strict=True))
     top = 1.08 * max([1.0, *(value for column in columns for value in column)])
@@ -144,53 +146,6 @@ def _foot(places: Sequence[int]) -> tuple[str, str]:
     return "0", f"{places[-1]:,} samples" if places else ""
 
 
-def drift_charts(series: Series, status: Status) -> tuple[str, list[str]]:
-    """Return the mean of every arm in each tenth of the samples: novelty wears off, and seasons show.
-
-    First which line is which arm, then a chart per metric; none before there are enough points.
-    """
-    if len(series) < 2 * _TENTHS:
-        return "", []
-    shown = arms_to_show(status.verdict, status.pulls)
-    arms = sorted(sorted(shown, key=lambda i: -int(status.pulls[i].sum()))[:MOST_LINES])
-    borders = _borders(series)
-    charts = [_drift(series, status, m, arms, borders) for m in range(len(series.problem.metrics))]
-    return line_keys({series.problem.arms[i]: "" for i in arms}), charts
-
-
-def _borders(series: Series) -> list[int]:
-    """Return the points that are next to each tenth of the samples."""
-    pulls = series.pulls.tolist()
-    return [min(range(len(pulls)), key=lambda n: abs(pulls[n] - pulls[-1] * k / _TENTHS)) for k in range(1, _TENTHS)]
-
-
-def _drift(series: Series, status: Status, m: int, arms: Sequence[int], borders: Sequence[int]) -> str:
-    lines = {}
-    for i in arms:
-        counts = [0, *(int(series.rewards[n, i, m]) for n in borders), int(status.pulls[i, m])]
-        means = [0.0, *(float(series.means[n, i, m]) for n in borders), float(status.means[i, m])]
-        sums = [0.0 if count == 0 else count * mean for count, mean in zip(counts, means, strict=True)]
-        lines[series.problem.arms[i]] = [
-            (sums[k + 1] - sums[k]) / (counts[k + 1] - counts[k]) if counts[k + 1] > counts[k] else math.nan
-            for k in range(_TENTHS)
-        ]
-    scale = Scale(value for column in lines.values() for value in column)
-    title = f"{series.problem.metric_names[m]}: mean per tenth of the samples"
-    places = [float(k + 1) for k in range(_TENTHS)]
-    chart = LineChart(
-        "drift",
-        title,
-        lines,
-        places,
-        scale.low,
-        scale.high,
-        percent=False,
-        foot=("first tenth", "last tenth"),
-        keyed=False,
-    )
-    return line_chart(chart)
-
-
 def line_chart(chart: LineChart) -> str:
     """Draw lines: they fill any width, while texts and strokes keep their size."""
     kind, title = chart.kind, escape(chart.title)
@@ -213,6 +168,8 @@ def line_chart(chart: LineChart) -> str:
     for n, column in enumerate(chart.lines.values()):
         places = [across(place) for place in chart.places]
         known = [(x, down(value)) for x, value in zip(places, column, strict=True) if not math.isnan(value)]
+        if len(known) == 1:  # a point alone would not be seen
+            known = [(known[0][0] - 10, known[0][1]), *known]
         points = " ".join(f"{x:.0f},{y:.0f}" for x, y in _apart(known))
         drawn.append(f'<polyline {stroke(n)} points="{points}"/>')
     space = ' viewBox="0 0 1000 1000" preserveAspectRatio="none"'
@@ -242,7 +199,7 @@ def _vertical(chart: LineChart) -> str:
     parts = []
     for tick in scale.ticks():
         y = 100 - scale.place(tick)
-        text = f"{tick:.0%}" if chart.percent else tick_text(tick)
+        text = f"{tick:.0%}" if chart.percent else scale.text(tick)
         parts.append(line("tick", 88, y, 100, y) + label(text, 80, min(max(y, 5), 97), "end"))
     return svg("side", "".join(parts))
 

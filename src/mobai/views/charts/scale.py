@@ -23,18 +23,25 @@ class Scale:
         share = (number - self.low) / (self.high - self.low)
         return 100.0 * min(max(share, 0.0), 1.0) if not math.isnan(share) else 0.0
 
-    def ticks(self) -> list[float]:
-        """Return three to six round numbers between the ends."""
+    @property
+    def step(self) -> float:
+        """The distance between two ticks: 1, 2 or 5 times a power of ten."""
         span = self.high - self.low
         step = 10.0 ** math.floor(math.log10(span / 3))
-        step *= max(factor for factor in (1, 2, 5) if step * factor <= span / 3)
+        return step * max(factor for factor in (1, 2, 5) if step * factor <= span / 3)
+
+    def ticks(self) -> list[float]:
+        """Return three to six round numbers between the ends."""
+        step = self.step
         first = math.ceil(self.low / step)
         return [n * step for n in range(first, math.floor(self.high / step) + 1)]
 
-
-def tick_text(tick: float) -> str:
-    """Return a round number as it is written at an axis."""
-    return f"{tick:,.10g}" if abs(tick) >= 1000 else f"{tick + 0.0:.6g}"
+    def text(self, tick: float) -> str:
+        """Return a tick as it is written at an axis: with as many digits as tell it from the next one."""
+        decimals = max(-math.floor(math.log10(self.step) + 1e-9), 0)
+        if decimals > 9 or abs(tick) >= 1e9:
+            return f"{tick:.6g}"
+        return f"{round(tick, decimals) + 0.0:,.{decimals}f}"
 
 
 def svg(kind: str, content: str, space: str = "") -> str:
@@ -59,5 +66,5 @@ def axis(scale: Scale) -> str:
     for tick in scale.ticks():
         place = scale.place(tick)
         anchor = "start" if place < 6 else "end" if place > 94 else "middle"
-        parts.append(line("tick", place, 0, place, 30) + label(tick_text(tick), place, 95, anchor))
+        parts.append(line("tick", place, 0, place, 30) + label(scale.text(tick), place, 95, anchor))
     return svg("row", "".join(parts))

@@ -20,4 +20,4 @@ def wide(table: str, title: str) -> str:
 
 def framed(html: str) -> str:
     """Return a piece of HTML with its style sheet, for a page of somebody else's: a notebook."""
-    return f'<div class="mobai"><style>{chart_style()}</style>{html}</div>'
+    return f'<div class="mobai framed"><style>{chart_style()}</style>{html}</div>'

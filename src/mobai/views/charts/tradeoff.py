@@ -7,13 +7,13 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from mobai.document import Table, to_rows
-from mobai.views.charts.scale import Scale, label, line, svg, tick_text
+from mobai.views.charts.scale import Scale, label, line, svg
 from mobai.views.charts.style import wide
 from mobai.views.tables import arms_to_show
 from mobai.views.words import interval_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mobai.live.status import Status
 
@@ -41,27 +41,32 @@ class _Box(NamedTuple):
 
 
 def standings(status: Status, first: int, second: int) -> dict[int, str]:
-    """Return how arms stand in two metrics: ``certain``, ``possible`` or ``dominated``, as the intervals prove.
+    """Return how arms stand in two objectives: ``certain``, ``possible`` or ``dominated``, as is proven.
 
-    All intervals hold at once with probability 1 - delta, and so do these. Arms that are out, and those of which
-    nothing is known, are left out.
+    What the intervals and the decisions say holds at once with probability 1 - delta, and so does this. Arms that are
+    out are left out; of one without rewards nothing is known.
     """
-    better = [_oriented(status, m) for m in (first, second)]
-    known = [
-        i
-        for i in range(len(status.active))
-        if status.active[i] and not status.barred[i] and all(math.isfinite(status.means[i, m]) for m in (first, second))
-    ]
+    arms = [i for i in range(len(status.active)) if status.active[i] and not status.barred[i]]
+    better = [_is_better(status, m) for m in (first, second)]
     found = {}
-    for i in known:
-        others = [j for j in known if j != i]
-        if any(all(low[j] > high[i] for low, high in better) for j in others):
+    for i in arms:
+        others = [j for j in arms if j != i]
+        if any(all(proven(j, i) for proven in better) for j in others):
             found[i] = "dominated"
-        elif all(any(low[i] > high[j] for low, high in better) for j in others):
+        elif all(any(proven(i, j) for proven in better) for j in others):
             found[i] = "certain"
         else:
             found[i] = "possible"
     return found
+
+
+def _is_better(status: Status, m: int) -> Callable[[int, int], bool]:
+    """Return what says whether an arm is proven to be better than another in an objective."""
+    low, high = _oriented(status, m)
+    verdict = status.verdict
+    decision = verdict.decisions[m] if verdict.certified and verdict.problem.objectives[m].eps == 0 else None
+    best = None if decision is None or not status.intervals.fitted else decision.arm
+    return lambda one, other: low[one] > high[other] or one == best
 
 
 def _oriented(status: Status, m: int) -> tuple[Sequence[float], Sequence[float]]:
@@ -78,9 +83,10 @@ def tradeoff_chart(status: Status, first: int, second: int) -> str:
     names = [problem.metric_names[m] for m in (first, second)]
     title = f"{names[1]} against {names[0]}"
     found = standings(status, first, second)
-    if not found:
+    seen = [i for i in found if all(math.isfinite(status.means[i, m]) for m in (first, second))]
+    if not seen:
         return _figure(title, '<p class="quiet">No reports yet.</p>')
-    shown = [i for i in arms_to_show(status.verdict, status.pulls) if i in found]
+    shown = [i for i in arms_to_show(status.verdict, status.pulls) if i in seen]
     scales = [_scale(status, m, shown) for m in (first, second)]
     boxes = [_box(status, i, (first, second), scales) for i in shown]
     number = {i: n for n, i in enumerate(shown, start=1)}
@@ -151,13 +157,13 @@ def _numbers(boxes: Sequence[_Box], number: dict[int, int]) -> str:
 
 def _side(scale: Scale) -> str:
     places = [(tick, 100 - scale.place(tick)) for tick in scale.ticks()]
-    parts = (line("tick", 88, y, 100, y) + label(tick_text(tick), 80, y + 1.5, "end") for tick, y in places)
+    parts = (line("tick", 88, y, 100, y) + label(scale.text(tick), 80, y + 1.5, "end") for tick, y in places)
     return svg("side", "".join(parts))
 
 
 def _foot(scale: Scale) -> str:
     places = [(tick, scale.place(tick)) for tick in scale.ticks()]
-    return svg("row", "".join(line("tick", x, 0, x, 30) + label(tick_text(t), x, 95) for t, x in places))
+    return svg("row", "".join(line("tick", x, 0, x, 30) + label(scale.text(t), x, 95) for t, x in places))
 
 
 def _keys() -> str:

@@ -18,7 +18,9 @@ async function renew() {
       body,
     });
     const html = await answer.text();
-    if (mine === turn && answer.ok && plan.innerHTML !== html) plan.innerHTML = html; // made by the server
+    if (mine !== turn) return;
+    if (answer.ok) plan.innerHTML = html; // made by the server
+    else plan.textContent = "The plan cannot be made now.";
   } catch {
     last = ""; // tried again with the next key
   }

@@ -24,6 +24,8 @@ function swap(element, html) {
 function renew(facts) {
   stamp = facts.stamp;
   live.dataset.state = facts.state;
+  live.dataset.paused = facts.paused;
+  live.dataset.empty = facts.empty;
   document.getElementById("state").textContent = facts.state;
   document.title = facts.title;
   for (const [name, html] of Object.entries(facts.parts)) {

@@ -52,6 +52,16 @@ function marks(chart) {
   ctx.restore();
 }
 
+// Times as the rest of the page writes them: UTC, the date where it matters.
+function moments(ticks) {
+  const days = ticks[ticks.length - 1] - ticks[0] > 86400;
+  const form = days
+    ? { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }
+    : { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+  const format = new Intl.DateTimeFormat("en-GB", { ...form, timeZone: "UTC" });
+  return ticks.map((one) => format.format(1000 * one));
+}
+
 function options(data, width) {
   const quiet = colour("--quiet");
   const line = colour("--line");
@@ -59,21 +69,24 @@ function options(data, width) {
   return {
     width,
     height: 230,
-    scales: { x: { time: overTime }, y: { range: [data.low, data.high] } },
+    scales: {
+      x: { time: overTime, ...(data.pulls.length < 2 && !overTime ? { range: [0, data.pulls[0]] } : {}) },
+      y: { range: [data.low, data.high] },
+    },
     legend: { show: true, live: true },
     cursor: { points: { size: 7 }, drag: { x: true, y: false } },
     axes: [
-      overTime ? axis : { ...axis, values: (_, ticks) => ticks.map((one) => numbers.format(one)) },
+      overTime ? { ...axis, values: (_, ticks) => moments(ticks) } : { ...axis, values: (_, ticks) => ticks.map((one) => numbers.format(one)) },
       { ...axis, size: 52, values: (_, ticks) => ticks.map((one) => percents.format(one)) },
     ],
     series: [
-      overTime ? { label: "time" } : { label: "samples", value: (_, one) => (one === null ? "-" : numbers.format(one)) },
+      overTime ? { label: "time", value: (_, one) => (one === null ? "-" : moments([one, one + 1e6])[0]) } : { label: "samples", value: (_, one) => (one === null ? "-" : numbers.format(one)) },
       ...data.names.map((label, n) => ({
         label,
         stroke: colour(`--c${n % dashes.length}`),
         width: 2,
         dash: dashes[n % dashes.length],
-        points: { show: false },
+        points: { show: data.pulls.length < 2 },
         value: (_, one) => (one === null || one === undefined ? "-" : percents.format(one)),
       })),
     ],
