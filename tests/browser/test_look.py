@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -11,6 +12,7 @@ from tests.browser.conftest import Visit
 from tests.browser.site import NAMES
 from tests.service.serving import Client
 
+from mobai import Experiment
 from mobai.service.service import Service
 
 EXPERIMENTS = [f"/e/{quote(name, safe='')}" for name in NAMES]
@@ -102,7 +104,7 @@ def test_a_trade_off_can_be_chosen(visit: Visit, filled: tuple[Client, Service])
         assert page.locator(".tradeoff figcaption").inner_text() == "cost against dwell"
 
 
-def test_report_opens_from_disk(visit: Visit, filled: tuple[Client, Service], tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_report_opens_from_disk(visit: Visit, filled: tuple[Client, Service], tmp_path: Path) -> None:
     client, _ = filled
     for name in ("running", "nothing%20yet"):
         report = client("GET", f"/e/{name}/report.html")
@@ -114,3 +116,26 @@ def test_report_opens_from_disk(visit: Visit, filled: tuple[Client, Service], tm
                 assert violations(page) == []
                 page.set_viewport_size({"width": 360, "height": 900})
                 assert overflow(page) <= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["true", "false"])
+def test_readable_in_a_notebook_of_any_theme(
+    visit: Visit, filled: tuple[Client, Service], tmp_path: Path, scheme: str, theme: str
+) -> None:
+    """The notebook's own rules for tables and pictures are there, and its theme need not be that of the system."""
+    client, _ = filled
+    shown = Experiment.load(client.address, "running")._repr_html_()
+    paper, stripe = ("#fff", "#f5f5f5") if theme == "true" else ("#111", "#222")
+    host = f"tbody tr:nth-child(odd) {{ background: {stripe} }} td {{ max-width: 20px }} svg {{ max-width: 100% }}"
+    style = f"<style>body {{ background: {paper} }} .host {host}</style>"
+    file = tmp_path / "notebook.html"
+    file.write_text(
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title>{style}</head>'
+        f'<body data-jp-theme-light="{theme}"><main class="host"><h1 hidden>x</h1>{shown}</main></body></html>',
+        encoding="utf-8",
+    )
+    with visit(file.as_uri(), scheme=scheme) as page:
+        assert [one for one in violations(page) if one.startswith("color-contrast")] == []
+        dark = page.locator(".mobai").evaluate("one => getComputedStyle(one).backgroundColor") == "rgb(18, 22, 27)"
+        assert dark == (theme == "false")
