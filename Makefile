@@ -8,10 +8,10 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PLAIN  := tests/kernels/test_dense.py tests/kernels/test_plain.py tests/engine tests/theory --ignore=tests/engine/test_family_check.py --ignore=tests/engine/test_guardrails.py -k "not differences and not sizes and not random and not agrees and not hold and not far_away and not many_decide"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench images docs clean
+.PHONY: help demo serve-demo test test-fast test-oldest coverage lint bench images docs wheel clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/'
 
 demo: $(VENV)/core.stamp  ## find the best advert for every metric, live in the terminal
 	@$(BIN)/mobai demo
@@ -19,10 +19,22 @@ demo: $(VENV)/core.stamp  ## find the best advert for every metric, live in the 
 serve-demo: $(VENV)/service.stamp  ## the same, live in a browser
 	@$(BIN)/mobai demo --serve
 
-test: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test and doctest, and print the coverage
+test: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test and doctest, on all cores
+	@$(BIN)/mobai warm
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-fast: $(VENV)/test.stamp  ## run the tests that take no time, for the working loop
+	@$(BIN)/mobai warm
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" tests
+
+test-oldest: $(VENV)-oldest/test.stamp $(VENV)/system.stamp  ## run every test with the oldest libraries allowed
+	@$(VENV)-oldest/bin/mobai warm
+	$(VENV)-oldest/bin/python -m pytest -n auto --dist worksteal --ignore=tests/docs --ignore=tests/test_examples.py
+
+coverage: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test, kernels as plain Python, too, and print the coverage
 	@$(BIN)/mobai warm  # under coverage compiling takes several times as long
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) --cov --cov-report=
-	$(BIN)/python -m pytest --cov --cov-append --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-append --cov-report=term
 
 lint: $(VENV)/lint.stamp  ## style, strict types, layers
 	$(BIN)/ruff check .
@@ -40,14 +52,26 @@ docs: $(VENV)/docs.stamp  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+wheel: $(VENV)/test.stamp  ## build a wheel, install it into an empty environment, and try it
+	$(BIN)/python -m hatchling build -t wheel -d dist
+	rm -rf $(VENV)-wheel && $(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/mobai-*.whl | tail -n 1)[service]"
+	cd dist && ../$(VENV)-wheel/bin/mobai demo
+
 clean:  ## remove the environment and everything built
-	rm -rf $(VENV) docs/_build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-wheel docs/_build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
+	@touch $@
+
+$(VENV)-oldest/test.stamp: pyproject.toml tools/oldest.py
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(PYTHON) tools/oldest.py > $(VENV)-oldest/requirements.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c $(VENV)-oldest/requirements.txt --editable '.[test]'
 	@touch $@
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python

@@ -45,7 +45,7 @@ class EpsilonLeaders:
 def main() -> Results:
     """Check the rule, and compare it."""
     check_sampling_rule(EpsilonLeaders())
-    results = simulate(ads(), [EpsilonLeaders(), TopTwo(), Uniform()], deltas=[0.1], trials=10)
+    results = simulate(ads(), [EpsilonLeaders(), TopTwo(), Uniform()], deltas=[0.1], trials=5)
     print(results.summary())  # noqa: T201
     return results
 

@@ -18,7 +18,9 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def run(*words: str, token: str | None = None) -> str:
-    environment = {**os.environ, **({} if token is None else {"MOBAI_TOKEN": token})}
+    # One thread per process: several tests run at once.
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    environment = {**os.environ, **threads, **({} if token is None else {"MOBAI_TOKEN": token})}
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout

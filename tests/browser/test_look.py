@@ -42,13 +42,14 @@ def wrong_labels(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_accessible(path: str, scheme: str, visit: Visit, filled: tuple[Client, Service]) -> None:
+def test_accessible(path: str, visit: Visit, filled: tuple[Client, Service]) -> None:
     client, _ = filled
     missing = ("404",) if "no-such" in path else ()
-    with visit(client.address + path, scheme=scheme, expected=missing) as page:
-        assert violations(page) == []
+    with visit(client.address + path, expected=missing) as page:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert violations(page) == []
         for width in (1280, 360):
             page.set_viewport_size({"width": width, "height": 900})
             assert overflow(page) <= 0
@@ -59,17 +60,18 @@ def test_accessible(path: str, scheme: str, visit: Visit, filled: tuple[Client, 
 def test_without_scripts(path: str, visit: Visit, filled: tuple[Client, Service]) -> None:
     client, _ = filled
     missing = ("404",) if "no-such" in path else ()
-    for width in (1280, 360):
-        with visit(client.address + path, width=width, scripts=False, expected=missing) as page:
-            assert page.locator("h1").count() == 1
+    with visit(client.address + path, scripts=False, expected=missing) as page:
+        assert page.locator("h1").count() == 1
+        for width in (1280, 360):
+            page.set_viewport_size({"width": width, "height": 900})
             box = page.locator("main").bounding_box()
             assert box is not None
             assert box["width"] <= width
-            if path in EXPERIMENTS:
-                assert page.locator("[data-part=headline] p").inner_text() != ""
-                assert page.locator("svg.lines").count() >= (0 if "nothing" in path else 2)
-                # What a script would draw is there as a picture.
-                assert page.locator(".plot").count() == 0
+        if path in EXPERIMENTS:
+            assert page.locator("[data-part=headline] p").inner_text() != ""
+            assert page.locator("svg.lines").count() >= (0 if "nothing" in path else 2)
+            # What a script would draw is there as a picture.
+            assert page.locator(".plot").count() == 0
 
 
 def test_charts_with_scripts_have_a_cursor_and_zoom(visit: Visit, filled: tuple[Client, Service]) -> None:

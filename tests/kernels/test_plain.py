@@ -79,8 +79,9 @@ def test_one_shot_commands_import_no_numba(tmp_path: Path) -> None:
     heavy = {"numba", "scipy", "pandas", "matplotlib", "joblib"}
     assert not one_shot("create", "t", *described, *storage) & heavy
     assert not one_shot("ask", "t", "-n", "4", *storage) & heavy
-    for number in range(1, 5):
-        assert not one_shot("tell", "t", str(number), "x=1", f"y={number}.5", *storage) & heavy
+    reports = tmp_path / "reports.csv"
+    reports.write_text("id,x,y\n" + "".join(f"{number},1,{number}.5\n" for number in range(1, 5)))
+    assert not one_shot("tell", "t", "--file", str(reports), *storage) & heavy
     assert not one_shot("ask", "t", *storage) & heavy, "a choice after the opening"
     for command in ("status", "export"):
         assert not one_shot(command, "t", *storage) & heavy

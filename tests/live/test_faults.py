@@ -33,8 +33,8 @@ def fleet(*arguments: object) -> dict[str, Any]:
     return found
 
 
-def test_eight_processes(storage: str) -> None:
-    found = fleet("work", storage, 12, 8, 0)
+def test_six_processes(storage: str) -> None:
+    found = fleet("work", storage, 16, 6, 0)
     assert found == {"errors": [], "ids_once": True, "told": 96, "pending": 0, "replay_equal": True}
 
 
