@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# One more than there are cores: some tests wait.
+PARALLEL := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # The tests that run a second time with the kernels as plain Python, so that these count in the coverage.
@@ -21,20 +23,20 @@ serve-demo: $(VENV)/service.stamp  ## the same, live in a browser
 
 test: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test and doctest, on all cores
 	@$(BIN)/mobai warm
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest $(PARALLEL)
 
 test-fast: $(VENV)/test.stamp  ## run the tests that take no time, for the working loop
 	@$(BIN)/mobai warm
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" tests
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" tests
 
 test-oldest: $(VENV)-oldest/test.stamp $(VENV)/system.stamp  ## run every test with the oldest libraries allowed
 	@$(VENV)-oldest/bin/mobai warm
-	$(VENV)-oldest/bin/python -m pytest -n auto --dist worksteal --ignore=tests/docs --ignore=tests/test_examples.py
+	$(VENV)-oldest/bin/python -m pytest $(PARALLEL) --ignore=tests/docs --ignore=tests/test_examples.py
 
 coverage: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test, kernels as plain Python, too, and print the coverage
 	@$(BIN)/mobai warm  # under coverage compiling takes several times as long
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) --cov --cov-report=
-	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-append --cov-report=term
+	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-append --cov-report=term
 
 lint: $(VENV)/lint.stamp  ## style, strict types, layers
 	$(BIN)/ruff check .

@@ -22,9 +22,11 @@ SLOW = (
     "tests/testing",
     "tests/test_examples.py",
     "tests/test_wheel.py",
+    "tests/engine/test_family_check.py",
     "tests/kernels/test_cache.py",
     "tests/kernels/test_plain.py",
     "tests/lab/test_simulate.py",
+    "tests/lab/test_trajectory.py",
     "tests/lab/test_warm_up.py",
     "tests/live/remote",
     "tests/live/test_faults.py",
@@ -35,6 +37,7 @@ SLOW = (
     "tests/live/test_sampler.py",
     "tests/live/test_snapshots.py",
     "tests/live/test_warm_up.py",
+    "tests/theory/test_surrogate.py",
 )
 
 

@@ -67,7 +67,7 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("models", "models: decided"),
+        ("models", "accuracy      5 neighbours  decided"),
         ("scores", "words: decided"),
         ("landing_pages", "no longer asked for, because of a broken limit: video"),
         ("logged", "basket        pick-up        decided at pull"),
