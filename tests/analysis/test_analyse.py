@@ -185,3 +185,16 @@ def test_recording() -> None:
         with pytest.raises(InputError, match=message):
             test.record(arm, metrics)  # type: ignore[arg-type]
     assert len(test.history()) == 3
+
+
+def test_words_and_spaces_in_cells(tmp_path: Path) -> None:
+    """TRUE and False are numbers in any case, and cells of spaces are empty: in CSV, and in JSON."""
+    (tmp_path / "log.csv").write_text("arm,x\nA,TRUE\nB,False\nA, \nB,true\n")
+    (tmp_path / "log.json").write_text(
+        '[{"arm":"A","x":"True"},{"arm":"B","x":" FALSE "},{"arm":"A","x":"  "},{"arm":"B","x":true}]'
+    )
+    for name in ("log.csv", "log.json"):
+        found = analyse(tmp_path / name, ["x:bernoulli"])
+        assert found.counts.tolist() == [[1], [2]]
+        assert found.means.tolist() == [[1.0], [0.5]]
+        assert found.missing.tolist() == [[1], [0]]

@@ -23,8 +23,7 @@ def find(case: Case) -> Finding:
 
 
 # Wrong decisions in 300 seeded trials at delta = 0.5, and at twice that: what the evidence, the level and the shares of
-# delta amount to together. The claim alone (150 at most) would not notice a share that is spent twice; these do, in every
-# family but one, where errors are rare anyway.
+# delta amount to together. The claim alone (150 at most) would not notice a share that is spent twice; these do.
 ERRORS = {
     "gaussian": (63, 130),
     "subgaussian": (66, 131),

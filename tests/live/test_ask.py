@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from tests.live.rounds import new, run
 
-from mobai import Experiment, InputError
+from mobai import ConflictError, Experiment, InputError
+from mobai.live.journal import MemoryJournal
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +63,15 @@ def test_overdue_assignments_are_not_pending(monkeypatch: pytest.MonkeyPatch) ->
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 61)
     assert (test.status().pending, test.status().expired) == (0, 3)
+
+
+def test_assignments_that_expired_make_room_for_others() -> None:
+    """Also those that nobody has marked yet: they are when somebody asks."""
+    test = new(MemoryJournal(), max_samples=2, expire_after=0.2)
+    assert len(test.ask(5)) == 2
+    with pytest.raises(ConflictError, match="max_samples = 2 were handed out"):
+        test.ask()
+    time.sleep(0.3)
+    assert test.status().ending is None
+    assert [one.id for one in test.ask(5)] == [3, 4]
+    assert (test.status().expired, test.status().pending) == (2, 2)

@@ -112,3 +112,10 @@ def test_metrics_that_come_later_have_not_stopped() -> None:
         assert test.concerns() == []
         test.tell_all([(one, {"signup": float(rng.random() < 0.2)}) for one in week])
         assert test.concerns() == []
+
+
+@pytest.mark.parametrize(("count", "noticed"), [(99, False), (101, True)])
+def test_a_few_rewards_at_the_end_of_a_range_are_no_trouble(count: int, noticed: bool) -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["score:bounded=0..1"], delta=1e-9)
+    test.record_all([("A", {"score": 1.0 if n % 10 == 0 else 0.5 + 0.001 * n / 7}) for n in range(count)])
+    assert [one.kind for one in test.concerns()] == (["edge"] if noticed else [])

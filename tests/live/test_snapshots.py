@@ -61,3 +61,17 @@ def test_a_snapshot_that_cannot_be_saved_is_no_failure(monkeypatch: pytest.Monke
     test = new(journal)
     run(test, 10)
     assert test.verdict().pulls == 10
+
+
+def test_a_snapshot_with_a_single_wrong_bit_is_ignored() -> None:
+    """Also where it would still be a state, only another one: in the numbers at its end."""
+    test = new(MemoryJournal())
+    run(test, 10)
+    state = State(test.history()[0])
+    state.apply_all(test.history()[1:])
+    kept = snapshots.take(state)
+    assert snapshots.restore(kept) is not None
+    for place in (0, 40, len(kept.data) // 2, len(kept.data) - 1):
+        wrong = bytearray(kept.data)
+        wrong[place] ^= 1
+        assert snapshots.restore(Snapshot(kept.seq, bytes(wrong))) is None
