@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mobai import GLR, Instance, Policy, Problem
-from mobai.lab.environment import Environment
+from mobai.lab.environment import Environment, Noise
 from mobai.lab.instances import remark2, snw, synthetic
 from mobai.lab.trajectory import Trajectory, TrialSpec, coins, run_compiled, run_stepwise, run_trajectory
 from mobai.rules.catalogue import sampling_rule
@@ -104,6 +104,9 @@ def test_noise_belongs_to_the_arm_and_its_pull() -> None:
     assert np.array_equal(first[70:], second[::2])
     assert not np.array_equal(first[0], other.pull(0))
     assert len(np.unique(np.array(first))) == 140 * 3
+    noise = Noise(instance, 5, 2)
+    blocks = [noise.block(arm, index) for arm in range(2) for index in range(2)]
+    assert len(np.unique(np.array(blocks))) == np.array(blocks).size  # arms and stretches share nothing
 
 
 def test_giving_up_before_the_opening_is_over() -> None:

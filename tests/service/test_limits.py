@@ -180,3 +180,11 @@ def test_methods_and_paths_that_are_not_there(spring: Client) -> None:
         assert spring("GET", path).code == 404, path
     assert spring("GET", f"{API}/{'x' * 5000}").code == 404
     assert json.loads(spring("GET", "/nothing").data)["detail"] == "there is nothing at this path"
+
+
+def test_a_body_may_have_two_mebibytes_and_not_one_byte_more(client: Client) -> None:
+    client.create()
+    body = b'{"n": 1' + b" " * (2 * 2**20 - 8) + b"}"
+    assert len(body) == 2 * 2**20
+    assert client("POST", f"{API}/spring/assignments", body).code == 200
+    assert client("POST", f"{API}/spring/assignments", body + b" ").code == 413

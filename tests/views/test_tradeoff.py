@@ -90,3 +90,26 @@ def test_boxes_are_drawn_to_scale() -> None:
 def test_one_objective_has_none() -> None:
     test = Experiment.create(MemoryJournal(), "x", ["A", "B", "C"], OBJECTIVES[:1])
     assert views.tradeoff_html(test.status()) == ""
+
+
+@pytest.mark.parametrize(("eps", "standing"), [(0.0, "certain"), (0.5, "possible")])
+def test_an_arm_that_is_decided_on_cannot_be_beaten_in_both(eps: float, standing: str) -> None:
+    """Unless differences that do not matter may lie behind the decision. Both decided for one arm: it beats all."""
+    test = Experiment.create(
+        MemoryJournal(), "x", ["A", "B"], [f"x:gaussian=1:eps={eps}", "y:min:gaussian=1"], delta=0.2
+    )
+    for _ in range(40):
+        test.tell_all([(one, {"x": 2.5 * (one.arm == "A"), "y": 0.0}) for one in test.ask(2)])
+    status = test.status()
+    assert [decision is not None for decision in status.verdict.decisions] == [True, False]
+    wide = status.intervals._replace(lower=np.full((2, 2), -9.0), upper=np.full((2, 2), 9.0))
+    assert views.standings(replace(status, intervals=wide), 0, 1) == {0: standing, 1: "possible"}
+    unfitted = wide._replace(fitted=False)
+    assert views.standings(replace(status, intervals=unfitted), 0, 1) == {0: "possible", 1: "possible"}
+
+
+def test_of_an_arm_without_rewards_nothing_is_known() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], OBJECTIVES)
+    test.record("A", {"x": 1.0, "y": 1.0})
+    assert views.standings(test.status(), 0, 1) == {0: "possible", 1: "possible"}
+    assert '<th scope="row" class="left">B</th>' in views.tradeoff_html(test.status())
