@@ -188,3 +188,13 @@ def test_a_body_may_have_two_mebibytes_and_not_one_byte_more(client: Client) -> 
     assert len(body) == 2 * 2**20
     assert client("POST", f"{API}/spring/assignments", body).code == 200
     assert client("POST", f"{API}/spring/assignments", body + b" ").code == 413
+
+
+def test_a_body_of_unknown_length_has_the_same_limit(client: Client) -> None:
+    client.create()
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=30)
+    parts = iter([b'{"n": 1', *[b" " * 2**18] * 8, b"}"])
+    headers = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+    connection.request("POST", f"{API}/spring/assignments", parts, headers, encode_chunked=True)
+    assert connection.getresponse().status == 413
+    connection.close()
