@@ -13,6 +13,7 @@ import sys
 import tempfile
 import warnings
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 # Directories of other versions that are kept beside the present one.
@@ -49,8 +50,8 @@ def is_cold() -> bool:
 
 @cache
 def fingerprint() -> str:
-    """Return a hash of the text of all kernels."""
-    digest = hashlib.sha256()
+    """Return a hash of the text of all kernels, and of what compiles them: two versions would overwrite each other."""
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {version('numba')}".encode())
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
