@@ -22,6 +22,7 @@ SLOW = (
     "tests/testing",
     "tests/test_examples.py",
     "tests/test_wheel.py",
+    "tests/cli/test_simulate.py",
     "tests/engine/test_family_check.py",
     "tests/kernels/test_cache.py",
     "tests/kernels/test_plain.py",
@@ -37,6 +38,7 @@ SLOW = (
     "tests/live/test_sampler.py",
     "tests/live/test_snapshots.py",
     "tests/live/test_warm_up.py",
+    "tests/rules/test_successive_elimination.py",
     "tests/theory/test_surrogate.py",
 )
 
