@@ -106,7 +106,7 @@ def misspelt(word: str, luck: random.Random) -> str:
 
 
 def measure(arm: str, seed: int) -> dict[str, float]:
-    """Give a method one task."""
+    """Set a method one task, and return how it did."""
     luck = random.Random(seed)
     word = luck.choice(WORDS)
     found = METHODS[arm](misspelt(word, luck))

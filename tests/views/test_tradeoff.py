@@ -112,3 +112,22 @@ def test_of_an_arm_without_rewards_nothing_is_known() -> None:
     test.record("A", {"x": 1.0, "y": 1.0})
     assert views.standings(test.status(), 0, 1) == {0: "possible", 1: "possible"}
     assert '<th scope="row" class="left">B</th>' in views.tradeoff_html(test.status())
+
+
+def test_a_rival_that_breaks_a_limit_is_not_said_to_be_worse() -> None:
+    """B is better in both and breaks the limit, which only tells: both are decided for A, and B is not dominated."""
+    limits = ["e:bernoulli:at-most=0.1:eps=0.1"]
+    objectives = ["x:gaussian=1", "y:gaussian=1"]
+    test = Experiment.create(
+        MemoryJournal(), "x", ["A", "B"], objectives, guardrails=limits, on_broken="tell", delta=0.2
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        rows = [(arm, mean + rng.normal(size=2), float(arm == "B")) for arm, mean in (("A", 0.0), ("B", 2.0))]
+        test.record_all([(arm, {"x": both[0], "y": both[1], "e": e}) for arm, both, e in rows])
+    status = test.status()
+    assert status.verdict.answers == ("A", "A")
+    assert status.verdict.stopped
+    assert not status.barred.any()
+    wide = status.intervals._replace(lower=np.full((2, 3), -9.0), upper=np.full((2, 3), 9.0))
+    assert views.standings(replace(status, intervals=wide), 0, 1) == {0: "possible", 1: "possible"}

@@ -66,7 +66,10 @@ def _is_better(status: Status, m: int) -> Callable[[int, int], bool]:
     verdict = status.verdict
     decision = verdict.decisions[m] if verdict.certified and verdict.problem.objectives[m].eps == 0 else None
     best = None if decision is None or not status.intervals.fitted else decision.arm
-    return lambda one, other: low[one] > high[other] or one == best
+    limits = range(len(verdict.problem.guardrails))
+    # A rival that breaks a limit may be out of the way of a decision without being worse.
+    broken = {i for i in range(len(low)) if any(verdict.limit_status(c, i) == "broken" for c in limits)}
+    return lambda one, other: low[one] > high[other] or (one == best and other not in broken)
 
 
 def _oriented(status: Status, m: int) -> tuple[Sequence[float], Sequence[float]]:
