@@ -188,26 +188,6 @@ def test_a_batch_is_one_moment() -> None:
     assert sum(tied_batch(run, row_by_row=True) for run in range(runs)) > 0.8 * runs
 
 
-class OutOfRange:
-    name, stopping = "out-of-range", None
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def init(self, problem: Problem) -> tuple[()]:
-        return ()
-
-    def choose(self, problem: Problem, memory: Any, observations: Observations, rng: Any) -> tuple[Any, Any]:
-        return self.answer, memory
-
-
-@pytest.mark.parametrize("answer", [4, -1, 1.5, None, "0"])
-def test_a_rule_that_chooses_no_arm(answer: Any) -> None:
-    engine = Engine(problem(), OutOfRange(answer), GLR())
-    with pytest.raises(InputError, match=r"rule: out-of-range chose .*, which is none of its 4 arms"):
-        engine.choose(np.random.default_rng(0))
-
-
 @pytest.mark.parametrize(
     ("stopping", "fitted"),
     [
@@ -308,16 +288,6 @@ def test_a_batch_of_nothing() -> None:
     engine = Engine(problem(), Uniform(), GLR())
     engine.tell_all([])
     assert engine.told == 0
-
-
-@pytest.mark.parametrize("answer", [1, None, (1, (), ()), [0, ()]])
-def test_a_rule_that_does_not_return_a_pair(answer: Any) -> None:
-    class NoPair(OutOfRange):
-        def choose(self, *_: Any) -> Any:
-            return self.answer
-
-    with pytest.raises(InputError, match="choose of out-of-range must return an arm and the new memory"):
-        Engine(problem(), NoPair(answer), GLR()).choose(np.random.default_rng(0))
 
 
 def test_a_delta_that_cannot_be_answered_is_refused_at_the_start() -> None:

@@ -12,17 +12,12 @@ import cloudpickle
 import joblib
 import numpy as np
 import pytest
-from scipy import stats
+from tests.lab.trials import POLICIES, SETTINGS, WORLD, rows
 
-import mobai
-from mobai import GLR, InputError, Instance, Policy, Problem, Results, TopTwo, Uniform, simulate
-from mobai.lab.plots import plot, save_plot
+from mobai import InputError, Instance, Problem, Results, TopTwo, Uniform, simulate
+from mobai.lab.plots import save_plot
 from mobai.lab.simulate import Progress
 from mobai.theory.observations import Observations
-
-WORLD = Instance([[1.0, 0.2], [0.3, 0.9], [0.6, 0.5], [0.1, 0.4]], objectives=["x", "y"])
-POLICIES = [Policy(rule, GLR(name)) for rule in (TopTwo(), Uniform()) for name in ("mixture", "empirical")]
-SETTINGS: dict[str, Any] = {"deltas": [0.1, 0.01], "trials": 12, "seed": 4}
 
 # Rules of this file travel to workers by value: they cannot import it.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -64,15 +59,6 @@ class Plain:
         self, problem: Problem, memory: None, observations: Observations, rng: np.random.Generator
     ) -> tuple[int, None]:
         return int(observations.asked.argmin()), None
-
-
-def rows(results: Results) -> list[dict[str, Any]]:
-    return list(results)
-
-
-@pytest.fixture(scope="module")
-def reference() -> Results:
-    return simulate(WORLD, POLICIES, **SETTINGS)
 
 
 def test_rows(reference: Results) -> None:
@@ -125,54 +111,6 @@ def test_a_dask_cluster_changes_nothing(reference: Results) -> None:
     assert rows(found) == rows(reference)
 
 
-def test_results_survive_a_file(reference: Results, tmp_path: Path) -> None:
-    reference.save(tmp_path / "r.parquet")
-    loaded = Results.load(tmp_path / "r.parquet")
-    assert rows(loaded) == rows(reference)
-    assert loaded.config == reference.config
-    assert loaded.config["mobai"] == mobai.__version__
-    assert loaded.instance == WORLD
-    assert str(loaded.summary()) == str(reference.summary())
-    assert [path.name for path in tmp_path.iterdir()] == ["r.parquet"]
-
-
-def test_pandas(reference: Results) -> None:
-    table = reference.to_pandas()
-    assert len(table) == len(reference)
-    assert table["pulls"].tolist() == [row["pulls"] for row in reference]
-    assert reference.summary().to_pandas()["mean"].tolist() == [row.mean for row in reference.summary()]
-
-
-def test_a_file_is_resumed_and_extended(reference: Results, tmp_path: Path) -> None:
-    out = tmp_path / "r.parquet"
-    seen: list[Progress] = []
-    simulate(WORLD, POLICIES, **{**SETTINGS, "trials": 5}, out=out, watch=seen.append)
-    assert [progress.done for progress in seen] == list(range(1, 11))
-    seen.clear()
-    full = simulate(WORLD, POLICIES, **SETTINGS, out=out, watch=seen.append)
-    assert [progress.done for progress in seen] == list(range(11, 25))
-    assert rows(full) == rows(reference) == rows(Results.load(out))
-    seen.clear()
-    assert rows(simulate(WORLD, POLICIES, **SETTINGS, out=out, watch=seen.append)) == rows(reference)
-    assert seen == []
-
-
-def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    out = tmp_path / "r.parquet"
-    simulate(WORLD, TopTwo(), trials=2, out=out)
-    before = out.read_bytes()
-    with pytest.raises(InputError, match="holds other results, seed is 0 there; name another file"):
-        simulate(WORLD, TopTwo(), trials=2, out=out, seed=1)
-    assert out.read_bytes() == before
-    out.write_text("nothing of the kind")
-    with pytest.raises(InputError, match="is not a file of simulation results"):
-        simulate(WORLD, TopTwo(), trials=2, out=out)
-    with pytest.raises(InputError, match="No such file"):
-        Results.load(tmp_path / "none.parquet")
-    with pytest.raises(InputError, match=r"cannot be written|No such file"):
-        simulate(WORLD, TopTwo(), trials=1).save(tmp_path / "no" / "folder.parquet")
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_keeps_finished_trials(reference: Results, tmp_path: Path, n_jobs: int) -> None:
     out = tmp_path / "r.parquet"
@@ -208,35 +146,6 @@ def test_a_rule_in_plain_python() -> None:
     assert {row["rule"] for row in found} == {"stubborn", "uniform"}
     shares = [trial.arm_pulls[0, 0, 0] / trial.length for trial in found.trials if trial.rule == "stubborn"]
     assert min(shares) > 0.4
-
-
-def test_summary_by_its_definition(reference: Results) -> None:
-    summary = reference.summary()
-    assert len(summary) == 8
-    for row in summary:
-        mine = [r for r in rows(reference) if (r["rule"], r["stopping"]) == (row.rule, row.stopping)]
-        times = np.array([r["pulls"] for r in mine if r["log_inv_delta"] == row.log_inv_delta])
-        wrong = sum(not r["correct"] for r in mine if r["log_inv_delta"] == row.log_inv_delta)
-        assert row.mean == pytest.approx(times.mean())
-        assert row.sd == pytest.approx(times.std(ddof=1))
-        assert row.mean_interval == pytest.approx(stats.t.interval(0.95, 11, times.mean(), stats.sem(times)))
-        exact = stats.binomtest(wrong, 12).proportion_ci(0.95, "exact")
-        assert row.error_interval == pytest.approx((exact.low, exact.high))
-        assert row.bound == pytest.approx(mobai.lower_bound(WORLD).samples(log_inv_delta=row.log_inv_delta))
-        assert row.ratio == pytest.approx(row.mean / (row.bound or 0))
-        assert row.certified == (row.stopping == "mixture")
-    assert "empirical (not certified)" in str(summary)
-    assert "lower bound" in str(summary)
-
-
-def test_unstopped_trials_and_ties_are_said() -> None:
-    tied = simulate(Instance([[1.0], [1.0]]), Uniform(), trials=4, max_pulls=50, deltas=1e-6).summary()
-    (row,) = tied
-    assert (row.stopped, row.mean, row.error, row.bound, row.ratio) == (0, 50.0, 0.0, None, None)
-    assert "4 (4 unstopped)" in str(tied)
-    (single,) = simulate(WORLD, Uniform(), trials=1).summary()
-    assert single.sd == 0.0
-    assert single.mean_interval == (-np.inf, np.inf)
 
 
 def test_a_rule_that_carries_its_delta() -> None:
@@ -281,35 +190,11 @@ def test_numbers_of_numpy_and_two_spellings_of_a_delta(reference: Results) -> No
     assert len(both) == 1
 
 
-def test_fewer_trials_keep_those_there_are(tmp_path: Path) -> None:
-    out = tmp_path / "r.parquet"
-    simulate(WORLD, TopTwo(), trials=5, out=out)
-    before = rows(Results.load(out))
-    fewer = simulate(WORLD, TopTwo(), trials=2, out=out)
-    for found in (fewer, Results.load(out)):
-        assert rows(found) == before
-        assert (found.config["trials"], found.complete) == (5, True)
-        assert [row.trials for row in found.summary()] == [5] * len(found.summary())
-    runs: list[int] = []
-    assert len(simulate(WORLD, TopTwo(), trials=6, out=out, watch=lambda one: runs.append(one.done)).trials) == 6
-    assert max(runs) == 6
-    assert rows(Results.load(out))[: len(before)] == before
-
-
 def test_an_error_in_a_rule_is_raised_after_saving(tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
     with pytest.raises(ZeroDivisionError):
         simulate(WORLD, [Uniform(), Stubborn(dies_at=30, by_error=True)], trials=3, out=out)
     assert len(Results.load(out).trials) == 3
-
-
-def test_nothing_finished_is_still_a_table(tmp_path: Path) -> None:
-    nothing = Results(simulate(WORLD, TopTwo(), trials=1).config, ())
-    nothing.save(tmp_path / "r.parquet")
-    empty = Results.load(tmp_path / "r.parquet")
-    assert list(empty.to_pandas()["pulls"]) == list(empty.summary().to_pandas()["mean"]) == []
-    with pytest.raises(InputError, match="no finished trial to draw"):
-        plot(empty)
 
 
 def test_dollars_in_names_are_drawn(tmp_path: Path) -> None:

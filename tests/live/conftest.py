@@ -11,6 +11,11 @@ from mobai.live.journal import Journal, MemoryJournal
 from mobai.live.sql import SqlJournal
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "test.db"
+
+
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def make_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Journal]]:
     """A function that opens the same storage again and again; one for each kind."""

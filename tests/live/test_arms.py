@@ -137,3 +137,16 @@ def test_a_retired_arm_without_a_reserve_does_not_keep_it_open() -> None:
     assert test.verdict().answers == ("C",)
     with pytest.raises(InputError, match="reserve=0, so no arm can be added"):
         test.add_arm("D")
+
+
+def test_a_retired_arm_with_no_reserve_still_decides() -> None:
+    test = new(reserve=0, delta=0.2, rule="uniform")
+    run(test, 150)
+    test.retire_arm("A")
+    for _ in range(600):
+        run(test, 1)
+        if test.verdict().stopped:
+            break
+    assert test.verdict().answers == ("B", "C")
+    assert test.verdict().stopped
+    assert np.isfinite(test.verdict().evidence).all()

@@ -18,11 +18,6 @@ from mobai.live.sql import SqlJournal
 from mobai.live.sqlite_file import SqliteFile
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "test.db"
-
-
 def _delete(path: Path) -> None:
     path.unlink()
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from mobai import InputError, StorageError
+from mobai import Experiment, InputError, StorageError
 from mobai.live.journal import Event, Handle, Journal, MemoryJournal, sealed
 from mobai.live.sql import SqlJournal
+from mobai.live.state import State
 from mobai.testing import check_journal
 
 
@@ -73,3 +75,27 @@ def test_connections_go_back_to_the_pool(tmp_path: Path) -> None:
     assert pool.checkedout() <= 1
     journal.close()
     assert (pool.checkedout(), journal.names()) == (0, ["x"])
+
+
+JOURNALS = Path(__file__).with_name("journals")
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_journals_of_every_version(version: int) -> None:
+    """What each version wrote is read, to the same assignments and rewards, and can be gone on with if it is open."""
+    rows = json.loads((JOURNALS / f"version-{version}.json").read_text())
+    events = [Event(*row) for row in rows]
+    state = State(events[0])
+    state.apply_all(events[1:])
+    told = sum(len(event.body["reports"]) for event in events if event.kind == "told")
+    told += sum(len(event.body["rows"]) for event in events if event.kind == "recorded")
+    asked = sum(len(event.body["arms"]) for event in events if event.kind == "asked")
+    recorded = sum(len(event.body["rows"]) for event in events if event.kind == "recorded")
+    assert state.assignments.count == asked + recorded
+    assert state.engine.told <= told
+    assert state.closed_at == events[-1].at
+    journal = MemoryJournal()
+    journal.create("test", events[0], events[1:])
+    status = Experiment.load(journal, "test").status()
+    assert status.weighed_otherwise == (version == 1)
+    assert status.verdict.pulls == state.engine.told

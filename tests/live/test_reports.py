@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -148,3 +149,22 @@ def test_a_long_list_is_one_moment(make_journal: Callable[[], Journal]) -> None:
     again = mobai.Experiment.load(journal, "log")
     assert again.verdict().evidence.tolist() == test.verdict().evidence.tolist()
     assert again.verdict().decisions == (None,)
+
+
+def test_partial_answers_in_any_order_are_counted_once() -> None:
+    """Metrics one after the other, over calls that overlap: the same counts as told at once."""
+    for order in itertools.permutations(range(4)):
+        test = new()
+        one, two = test.ask(2)
+        parts: list[tuple[mobai.Assignment, dict[str, float | None]]] = [
+            (one, {"click": 1}),
+            (one, {"latency": 80.0}),
+            (two, {"click": 0, "latency": 70.0}),
+            (one, {"click": 1}),
+        ]
+        for n in order:
+            test.tell(*parts[n])
+        status = test.status()
+        assert status.pulls.tolist() == [[1, 1], [1, 1], [0, 0]]
+        assert (status.answered.tolist(), status.pending) == ([1, 1, 0], 0)
+        assert status.means[0, 1] == 80.0

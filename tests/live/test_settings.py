@@ -26,6 +26,9 @@ from mobai.live.settings import problem_from_body
         ({"sd": [1.0]}, "sd must be one number"),
         ({"rule": None}, "rule must be a name"),
         ({"expire_after": 10**400}, "expire_after must be"),
+        ({"max_samples": 0}, "max_samples must be a whole number, 1 or more"),
+        ({"max_samples": True}, "max_samples must be a whole number"),
+        ({"on_broken": "hide"}, "on_broken must be bar or tell"),
     ],
 )
 def test_bad_settings(options: dict[str, Any], message: str) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.live.rounds import facts, new, run
+from tests.live.rounds import ARMS, facts, new, run
 
+import mobai
 from mobai import Experiment, StorageError
+from mobai.live import ledger, snapshots
 from mobai.live import ledger as module
-from mobai.live import snapshots
 from mobai.live.journal import Journal, MemoryJournal, Snapshot
 from mobai.live.state import State
+from mobai.live.verify import verify
 
 
 @pytest.mark.parametrize("rule", ["top-two", "mo-bai"])
@@ -75,3 +79,54 @@ def test_a_snapshot_with_a_single_wrong_bit_is_ignored() -> None:
         wrong = bytearray(kept.data)
         wrong[place] ^= 1
         assert snapshots.restore(Snapshot(kept.seq, bytes(wrong))) is None
+
+
+def test_damaged_snapshots_are_ignored(make_journal: Callable[[], Journal], monkeypatch: Any) -> None:
+    monkeypatch.setattr(ledger, "_LEAST_EVENTS_BETWEEN_SNAPSHOTS", 8)
+    journal = make_journal()
+    test = new(journal)
+    run(test, 12)
+    handle = journal.find("test")
+    good = journal.snapshot(handle)
+    assert good is not None
+    known = facts(test)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("facts.npy", b"\\0" * 10_000_000)
+    data = good.data[snapshots._DIGEST :]
+    for bad in (
+        Snapshot(good.seq, b""),
+        Snapshot(good.seq, good.data[:-1]),
+        Snapshot(good.seq, good.data[:40] + b"x" + good.data[41:]),
+        Snapshot(good.seq + 1, good.data),
+        Snapshot(good.seq, snapshots._digest(buffer.getvalue()) + buffer.getvalue()),
+        Snapshot(good.seq, snapshots._digest(data[:-9]) + data[:-9]),
+    ):
+        journal.save_snapshot(handle, bad)
+        assert facts(Experiment.load(make_journal(), "test")) == known
+        (found,) = [one for one in verify(make_journal())[0].findings if one.what == "snapshot"]
+        assert not found.holds
+
+
+def test_a_snapshot_of_another_history_is_ignored(make_journal: Callable[[], Journal], monkeypatch: Any) -> None:
+    monkeypatch.setattr(ledger, "_LEAST_EVENTS_BETWEEN_SNAPSHOTS", 8)
+    one, two = new(make_journal()), new(MemoryJournal(), seed=5)
+    run(one, 12)
+    run(two, 12)
+    foreign = two._ledger.journal.snapshot(two._ledger.handle)
+    assert foreign is not None
+    make_journal().save_snapshot(make_journal().find("test"), foreign)
+    assert facts(Experiment.load(make_journal(), "test")) == facts(one)
+
+
+def test_snapshots_agree_about_metrics_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arm that reports one metric and not the other, before and after a snapshot."""
+    monkeypatch.setattr(mobai.live.ledger, "_LEAST_EVENTS_BETWEEN_SNAPSHOTS", 20)
+    journal = MemoryJournal()
+    test = Experiment.create(journal, "test", ARMS, ["A:bernoulli", "B:bernoulli"], rule="uniform")
+    for _ in range(120):
+        (one,) = test.ask()
+        metrics: dict[str, float | None] = {"A": 0} if one.arm == "C" else {"A": 0, "B": float(one.arm == "B")}
+        test.tell(one, metrics)
+        assert test.verdict().decisions[1] is None
+    assert facts(Experiment.load(journal, "test")) == facts(test)

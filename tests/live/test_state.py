@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
-from tests.live.rounds import facts, new, run
+from tests.live.rounds import ARMS, facts, measure, new, run
 
+import mobai
 from mobai import Experiment, StorageError
 from mobai.live.assignments import Assignments
 from mobai.live.journal import Event, Handle, Journal, MemoryJournal
@@ -140,3 +142,61 @@ def test_times_of_expiry_in_a_snapshot() -> None:
     for one in (assignments, again):
         assert [one.overdue(before) for before in (5.0, 6.0, 7.5, 8.5)] == [[], [1], [1, 2, 3], [1, 2, 3, 4]]
         assert one.since(2) == 9.0
+
+
+def forged(rule: str, seed: int = 0) -> tuple[MemoryJournal, list[int]]:
+    """A journal whose rule would choose otherwise: some asks are for other arms than it chose."""
+    journal = MemoryJournal()
+    test = new(journal, rule=rule)
+    rng, changed = np.random.default_rng(seed), []
+    for _ in range(60):
+        (assignment,) = test.ask()
+        if assignment.id > 10 and rng.random() < 0.3:
+            events = journal._events["test"]
+            arm = (ARMS.index(assignment.arm) + 1) % 3
+            events[-1] = events[-1]._replace(body={"arms": [arm]})
+            test = Experiment.load(journal, "test")
+            changed.append(assignment.id)
+        known = test.records()[-1]
+        test.tell(assignment.id, measure(assignment.id, known["arm"]))
+    return journal, changed
+
+
+@pytest.mark.parametrize("rule", ["top-two", "mo-bai", "track-and-stop", "frank-wolfe", "d-tracking:iterations=3"])
+def test_choices_changed_by_hand(rule: str) -> None:
+    """Loading takes them as they are and goes on; only replay compares, and names them."""
+    journal, changed = forged(rule)
+    test = Experiment.load(journal, "test")
+    assert test.verdict().pulls == 60
+    run(test, 20)
+    assert test.verdict().pulls == 80
+    assert facts(Experiment.load(journal, "test")) == facts(test)
+    with pytest.raises(StorageError, match=r"was arm . in the journal and is arm . now") as caught:
+        test.replay()
+    first = next(n for n in changed if str(n) in str(caught.value))
+    assert f"assignment {first} was arm" in str(caught.value)
+
+
+def test_an_arm_that_was_retired_is_not_asked_for() -> None:
+    journal = MemoryJournal()
+    test = new(journal)
+    run(test, 5)
+    test.retire_arm("C")
+    handle = journal.find("test")
+    with journal.lock(handle) as log:
+        log.append(mobai.live.journal.Event(len(test.history()) + 1, "asked", 0.0, {"arms": [2]}))
+    with pytest.raises(StorageError, match="arm 'C' was retired and cannot be asked for"):
+        test.status()
+
+
+@pytest.mark.parametrize("body", [{}, [], {"arms": []}, {"rule": "no such"}])
+def test_a_damaged_beginning(body: Any) -> None:
+    journal = MemoryJournal()
+    new(journal)
+    events = journal._events["test"]
+    events[0] = events[0]._replace(body=body)
+    with pytest.raises(StorageError, match=r"event 1 \(created\) is damaged"):
+        Experiment.load(journal, "test")
+    events.clear()
+    with pytest.raises(StorageError, match="the journal is empty"):
+        Experiment.load(journal, "test")

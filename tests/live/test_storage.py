@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.live.rounds import new, run
 
+import mobai
 from mobai import Experiment, InputError, StorageError, experiment_names
+from mobai.cli.main import group
 from mobai.live import database
 
 SECRETS = [
@@ -98,3 +101,70 @@ def test_what_is_acknowledged_is_on_disk(tmp_path: Path) -> None:
             assert driver.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
             assert driver.execute("PRAGMA journal_mode").fetchone() == ("wal",)
             assert driver.execute("PRAGMA foreign_keys").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("command", ["status x", "ask x", "tell x 1 click=1", "export x", "experiments"])
+def test_reading_makes_no_storage(command: str, tmp_path: Path) -> None:
+    for path in (tmp_path / "mistyped.db", tmp_path / "folder" / "a.db"):
+        result = CliRunner().invoke(group, [*command.split(), "--storage", f"sqlite:///{path}"])
+        assert isinstance(result.exception, InputError)
+        assert f"storage: there is nothing at {path}; creating an experiment makes it" in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_from_python_makes_no_storage(tmp_path: Path) -> None:
+    path = tmp_path / "mistyped.db"
+    for read in (Experiment.load, mobai.delete):
+        with pytest.raises(InputError, match="there is nothing at"):
+            read(path, "x")
+    with pytest.raises(InputError, match="there is nothing at"):
+        mobai.experiment_names(path)
+    path.touch()
+    with pytest.raises(InputError, match="there is nothing at"):
+        mobai.experiment_names(path)
+    assert path.stat().st_size == 0
+    new(path)
+    assert mobai.experiment_names(path) == ["test"]
+
+
+def test_a_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = tmp_path / "theirs.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match="is a database of something else"):
+        new(path)
+    with pytest.raises(StorageError, match="is a database of something else"):
+        Experiment.load(path, "x")
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["theirs.db"]
+
+
+def test_paths_are_paths(tmp_path: Path) -> None:
+    for name in ("what?.db", "pct%41.db", "a b#c.db"):
+        new(tmp_path / name)
+        assert (tmp_path / name).is_file()
+        assert mobai.experiment_names(tmp_path / name) == ["test"]
+    assert len([path for path in tmp_path.iterdir() if path.suffix == ".db"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("storage", "message"),
+    [
+        ("sqlite:///file:{folder}/typo.db?uri=true", "there is nothing at"),
+        ("postgresql://127.0.0.1:abc/x", "storage must be sqlite:///FILE"),
+        (
+            "mysql://host/x",
+            "storage must be sqlite:///FILE, postgresql://USER@HOST/NAME, http://HOST:PORT or memory:, not mysql",
+        ),
+        (None, "storage must be an address, a path or a journal, not None"),
+    ],
+)
+def test_addresses_that_lead_nowhere(storage: Any, message: str, tmp_path: Path) -> None:
+    address = storage.format(folder=tmp_path) if storage else storage
+    with pytest.raises(InputError, match=message):
+        Experiment.load(address, "x")
+    assert list(tmp_path.iterdir()) == []

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mobai
 from mobai import InputError, Objective, Problem
 
 
@@ -69,3 +70,8 @@ def test_an_arm_is_an_index_and_a_name() -> None:
     assert pickle.loads(pickle.dumps(arm)).name == "B"
     with pytest.raises(InputError, match="arm must be one of A, B, not 'C'"):
         problem.arm("C")
+
+
+def test_a_stated_sd_has_the_same_limits_as_any() -> None:
+    with pytest.raises(InputError, match="objective 'x': sd must be positive, between 1e-50 and 1e"):
+        mobai.Problem(2, ["x:gaussian=1e-200"])

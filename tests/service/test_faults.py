@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from tests.service.serving import API, NEW, Client, Process, running
 
 from mobai import Experiment, backup, restore
@@ -226,59 +221,6 @@ def test_a_backup_can_be_served(tmp_path: Path) -> None:
         assert client("POST", f"{API}/spring/assignments").json["assignments"][0]["assignment"] == 4
 
 
-class Cluster:
-    """The PostgreSQL server of the tests, which can be paused."""
-
-    def __init__(self, url: str) -> None:
-        port = url.rpartition(":")[2].partition("/")[0]
-        found = subprocess.run(["pgrep", "-f", f"postgres .*-p {port}"], check=True, capture_output=True, text=True)
-        self.pid = int(found.stdout.split()[0])
-
-    def children(self) -> list[int]:
-        found = subprocess.run(["pgrep", "-P", str(self.pid)], check=False, capture_output=True, text=True)
-        return [int(pid) for pid in found.stdout.split()]
-
-
-@pytest.fixture
-def cluster(postgresql: str) -> Iterator[Cluster]:
-    found = Cluster(postgresql)
-    yield found
-    for pid in [found.pid, *found.children()]:
-        os.kill(pid, signal.SIGCONT)
-
-
-def test_connections_are_cut_and_the_server_hangs(
-    database: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(admin, "_SECONDS_TO_BE_READY", 1.0)
-    with running(database) as (client, _):
-        client.create()
-        assert client("POST", f"{API}/spring/assignments").code == 200
-        engine = sa.create_engine(database.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
-        with engine.connect() as connection:
-            others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
-            connection.execute(sa.text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}"))
-        codes = [client("POST", f"{API}/spring/assignments").code for _ in range(3)]
-        assert codes[-1] == 200
-        assert set(codes) <= {200, 503}
-        stopped = cluster.children()
-        for pid in [cluster.pid, *stopped]:
-            os.kill(pid, signal.SIGSTOP)
-        assert client("GET", "/readyz").code == 503
-        assert client("GET", "/healthz").code == 200
-        late: list[int] = []
-        thread = threading.Thread(target=lambda: late.append(client("POST", f"{API}/spring/assignments").code))
-        thread.start()
-        time.sleep(0.3)
-        for pid in [cluster.pid, *stopped]:
-            os.kill(pid, signal.SIGCONT)
-        thread.join(30)
-        assert late == [200]
-        assert client("GET", "/readyz").code == 200
-        pending = client("GET", f"{API}/spring").json["pending"]
-    assert pending == len(Experiment.load(database, "spring").records())
-
-
 def test_damage_in_one_experiment_does_not_stop_the_others(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     with running(f"sqlite:///{path}") as (client, service):
@@ -300,23 +242,3 @@ def test_damage_in_one_experiment_does_not_stop_the_others(tmp_path: Path) -> No
         for thread in threads:
             thread.join()
         assert found == {"spring": 503, "autumn": 200}
-
-
-def test_ending_by_itself_says_nothing_bad(tmp_path: Path) -> None:
-    service = Process(f"sqlite:///{tmp_path / 'x.db'}", "--access-log")
-    client = Client(service.port)
-    assert client("POST", API, NEW).code == 201
-    said = service.end()
-    assert service.child.returncode == 0
-    assert "serving sqlite:///" in said
-    assert "there is no token: whoever can run programs on this machine can do everything" in said
-    assert "POST /api/v1/experiments 201" in said
-    assert "Traceback" not in said
-
-
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
-    with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, _):
-        words = ["serve", "--storage", f"sqlite:///{tmp_path / 'x.db'}", "--port", str(client.port)]
-        done = subprocess.run([sys.executable, "-m", "mobai", *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "cannot be listened on: Address already in use" in done.stderr

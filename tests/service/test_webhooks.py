@@ -7,63 +7,19 @@ import hashlib
 import hmac
 import json
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.service.receiving import Receiver
 from tests.service.serving import API, running
 
-from mobai import ConflictError, Experiment, InputError, NotFoundError
+from mobai import ConflictError, Experiment, NotFoundError
 from mobai.service import webhooks
-from mobai.service.delivery import check_address, deliver, signature
 from mobai.service.experiments import OpenExperiments
 from mobai.service.webhooks import Webhooks
-
-
-class Receiver:
-    """Takes messages, and answers as it is told."""
-
-    def __init__(self) -> None:
-        self.codes: list[int] = []
-        self.taken: list[tuple[dict[str, str], bytes]] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                outer.taken.append(({name.lower(): value for name, value in self.headers.items()}, body))
-                code = outer.codes.pop(0) if outer.codes else 204
-                self.send_response(code)
-                self.send_header("Location", "/elsewhere")
-                self.end_headers()
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hook?a=b"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def wait_for(self, count: int) -> None:
-        for _ in range(300):
-            if len(self.taken) >= count:
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"{len(self.taken)} messages instead of {count}")
-
-
-@pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    monkeypatch.setattr(webhooks, "_PAUSES", (0.2, 0.2))
-    monkeypatch.setattr(webhooks, "_SECONDS_BETWEEN_LOOKS", 0.2)
-    found = Receiver()
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
 
 
 def decide(test: Experiment) -> None:
@@ -101,12 +57,6 @@ def test_messages_are_signed_and_sent_until_they_are_taken(tmp_path: Path, recei
     expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     assert headers["webhook-signature"] == f"v1,{expected}"
     assert abs(int(headers["webhook-timestamp"]) - time.time()) < 60
-
-
-def test_the_signature_of_the_specification() -> None:
-    """The example of the reference implementations of Standard Webhooks."""
-    secret, number, at = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330
-    assert signature(secret, number, at, b'{"test": 2432232314}') == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 def test_the_same_id_after_a_restart(tmp_path: Path, receiver: Receiver) -> None:
@@ -277,44 +227,6 @@ def test_webhooks_are_managed(tmp_path: Path, receiver: Receiver) -> None:
         assert client("DELETE", f"{path}/w").code == 204
         assert client("DELETE", f"{path}/w").code == 404
         assert client("GET", API).code == 200
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://127.0.0.1/",
-        "http://[::1]/",
-        "http://10.1.2.3/",
-        "http://169.254.169.254/latest/meta-data",
-        "http://192.168.0.1:80/",
-        "http://[::ffff:127.0.0.1]/",
-        "http://0.0.0.0/",
-        "http://[fe80::1%25eth0]/",
-        "http://[64:ff9b::7f00:1]/",
-        "http://exam ple.org/",
-    ],
-)
-def test_private_addresses(url: str) -> None:
-    with pytest.raises(InputError, match=r"url: a private address|url must be"):
-        check_address(url, allow_private=False)
-    attempt = deliver(url, "whsec_AAAA", "msg_1", {}, allow_private=False)
-    assert not attempt.taken
-
-
-@pytest.mark.parametrize("host", ["localhost", "2130706433", "0x7f000001", "127.1", "0"])
-def test_names_that_lead_to_private_addresses(host: str, receiver: Receiver) -> None:
-    port = receiver.server.server_port
-    attempt = deliver(f"http://{host}:{port}/", "whsec_AAAA", "msg_1", {}, allow_private=False)
-    assert not attempt.taken
-    assert "private address" in attempt.detail
-    assert receiver.taken == []
-
-
-def test_nobody_answers(tmp_path: Path) -> None:
-    attempt = deliver("http://127.0.0.1:9/secret-path", "whsec_AAAA", "msg_1", {}, allow_private=True)
-    assert not attempt.taken
-    assert attempt.detail.startswith("127.0.0.1: ")
-    assert "secret-path" not in attempt.detail
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ class Bar:
             disable=not screen.err.is_terminal,
         )
         self._task = self._progress.add_task("trials", total=None, speed="(the first time, kernels are compiled)")
-        self._what, self._start, self._log = "trials", time.monotonic(), Log()
+        self._what, self._log = "trials", Log()
+        self._start = self._last = time.monotonic()
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -57,11 +58,12 @@ class Bar:
         self._progress.stop()
 
     def __call__(self, progress: lab.Progress, what: str = "trials") -> None:
-        """Move the bar; another ``what`` starts it again."""
+        """Move the bar; another ``what`` starts it again, at the moment when the last one was heard of."""
         if what != self._what:
-            self._what, self._start = what, time.monotonic()
+            self._what, self._start = what, self._last
             self._progress.reset(self._task, description=what)
-        speed = f"{progress.pulls / max(time.monotonic() - self._start, 1e-9):,.0f} pulls/s"
+        self._last = time.monotonic()
+        speed = f"{progress.pulls / max(self._last - self._start, 1e-9):,.0f} pulls/s"
         if self._progress.disable:
             self._log(f"{progress.done:,} of {progress.total:,} {what}, {speed}")
         self._progress.update(self._task, completed=progress.done, total=progress.total, speed=speed)
