@@ -74,12 +74,12 @@ RUNS = {
             SYNTHETIC,
             ("d-tracking:as_printed=true",),
             log_inv_deltas=(1.0, TENTH, 5.0),
-            trials=5,
+            trials=10,
             max_pulls=50_000,
         ),
         Run("synthetic-others", SYNTHETIC, ("top-two", "mo-bai:refresh=every", "track-and-stop", "uniform"), BOTH),
-        Run("synthetic-frank-wolfe", SYNTHETIC, ("frank-wolfe",), BOTH, trials=30),
-        Run("synthetic-theory", SYNTHETIC, ("top-two",), ("theory",), (TENTH,), trials=10),
+        Run("synthetic-frank-wolfe", SYNTHETIC, ("frank-wolfe",), BOTH),
+        Run("synthetic-theory", SYNTHETIC, ("top-two",), ("theory",), (TENTH,), trials=20),
         *(
             Run(
                 f"synthetic-elimination-{delta}",
@@ -92,14 +92,14 @@ RUNS = {
         ),
         Run("snw-mo-bai", SNW, ("mo-bai",), BOTH, TABLES),
         Run("snw-baseline", SNW, ("d-tracking", "d-tracking:start=previous"), log_inv_deltas=(TENTH, TWENTIETH)),
-        Run("snw-baseline-20", SNW, ("d-tracking",), log_inv_deltas=(10.0, 50.0, 100.0), trials=10),
-        Run("snw-baseline-100", SNW, ("d-tracking:iterations=100",), log_inv_deltas=(10.0, 50.0, 100.0), trials=3),
+        Run("snw-baseline-20", SNW, ("d-tracking",), log_inv_deltas=(10.0, 50.0, 100.0), trials=50),
+        Run("snw-baseline-100", SNW, ("d-tracking:iterations=100",), log_inv_deltas=(10.0, 50.0, 100.0), trials=20),
         Run(
             "snw-printed-sign",
             SNW,
             ("d-tracking:as_printed=true", "d-tracking:start=previous,as_printed=true"),
             log_inv_deltas=(TENTH, TWENTIETH),
-            trials=5,
+            trials=10,
             max_pulls=20_000,
         ),
         *(
