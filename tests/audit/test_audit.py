@@ -155,6 +155,15 @@ def test_the_peeked_test_is_valid_once() -> None:
     assert not Policy(Uniform(), PeekedTest()).start(problem, seed=0).verdict(0.1).stopped
 
 
+@pytest.mark.parametrize(("log_inv_delta", "wrong"), [(math.log(2), 19), (1e-4, 48)])
+def test_late_metrics_by_count(log_inv_delta: float, wrong: int) -> None:
+    """Wrong decisions in 150 seeded trials at delta = 0.5, and, for the power of it, at twice that."""
+    (case,) = [case for case in all_cases() if case.name == "metrics ten pulls late"]
+    finding = find(case._replace(log_inv_delta=log_inv_delta, trials=150, max_pulls=300))
+    assert finding.passed
+    assert near(150 * finding.ratio * math.exp(-log_inv_delta), wrong)
+
+
 @pytest.mark.parametrize("case", [case for case in all_cases(0.2) if case.door], ids=lambda case: case.name)
 def test_the_ways_in_which_rewards_are_handed_over(case: Case) -> None:
     assert find(case).passed

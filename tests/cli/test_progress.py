@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from mobai.cli import progress, screen
@@ -9,8 +11,8 @@ from mobai.lab.simulate import Progress
 
 
 def test_the_speed_of_each_run_begins_where_the_last_one_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, said = [0.0], []
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    clock, said = [0.0], list[str]()
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(screen.err, "print", lambda text, **_: said.append(text))
     with progress.Bar() as bar:
         for seconds, done, pulls, what in ((20, 1, 2000, "one"), (40, 2, 4000, "one"), (60, 1, 500, "two")):

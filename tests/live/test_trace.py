@@ -105,8 +105,8 @@ def test_what_is_decided_is_explained_as_such() -> None:
 
 
 def test_limits_are_explained() -> None:
-    from tests.live.test_guardrails import new as limited
-    from tests.live.test_guardrails import run as play
+    from tests.live.guarded import new as limited
+    from tests.live.guarded import run as play
 
     test: Experiment = limited()
     play(test, 60)
