@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mobai import InputError, simulate
@@ -19,8 +20,7 @@ from mobai.paper.reproduce import PARTS, reproduce
 from mobai.paper.runs import RUNS, SNW, SYNTHETIC, TABLES, TENTH, TWENTIETH, Run
 from mobai.paper.tables import compare
 
-# Stopping times of trials 0 and 1 (threshold empirical, seed 0), by instance, rule and log(1/delta). Rules that average
-# the vertices of programs (d-tracking, frank-wolfe) follow another path when a mean changes in its last bit.
+# Stopping times of trials 0 and 1 (threshold empirical, seed 0), by instance, rule and log(1/delta).
 EXACT: dict[tuple[str, str, tuple[float, ...]], list[list[int]]] = {
     (SNW, "mo-bai", TABLES): [[306, 409, 1405, 3304, 6981], [563, 594, 992, 3429, 6693]],
     (SNW, "d-tracking:iterations=2", (1.0,)): [[431], [3790]],
@@ -38,11 +38,21 @@ EXACT: dict[tuple[str, str, tuple[float, ...]], list[list[int]]] = {
 }
 
 
+# Rules that average the vertices of programs follow another path when a mean changes in its last bit. With the oldest
+# libraries allowed (numpy 1.26, numba 0.60) they follow these.
+WITH_THE_OLDEST = {
+    (SNW, "d-tracking:iterations=2,start=previous", (1.0,)): [[435], [4758]],
+    (SYNTHETIC, "d-tracking:iterations=5", (1.0, TENTH, 5.0)): [[1053, 1392, 2560], [1342, 1853, 2728]],
+    (SYNTHETIC, "frank-wolfe", (TENTH, 10.0)): [[1223, 4025], [1461, 4526]],
+}
+
+
 @pytest.mark.parametrize(("instance", "rule", "levels"), EXACT)
 def test_a_slice_of_each_table(instance: str, rule: str, levels: tuple[float, ...]) -> None:
     found = Run("slice", instance, (rule,), log_inv_deltas=levels)
     results = simulate(find_instance(instance), found.policies(), log_inv_deltas=levels, trials=2, seed=0)
-    assert [trial.pulls[0].tolist() for trial in results.trials] == EXACT[instance, rule, levels]
+    expected = {**EXACT, **(WITH_THE_OLDEST if np.__version__ < "2" else {})}
+    assert [trial.pulls[0].tolist() for trial in results.trials] == expected[instance, rule, levels]
 
 
 def test_every_part_names_runs_that_exist() -> None:

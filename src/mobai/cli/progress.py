@@ -49,13 +49,15 @@ class Bar:
         self._start = self._last = time.monotonic()
 
     def __enter__(self) -> Bar:
-        self._progress.start()
+        if not self._progress.disable:
+            self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if not self._progress.disable:
+            self._progress.stop()
 
     def __call__(self, progress: lab.Progress, what: str = "trials") -> None:
         """Move the bar; another ``what`` starts it again, at the moment when the last one was heard of."""
