@@ -39,7 +39,7 @@ def test_from_create_to_export(capsys: pytest.CaptureFixture[str], storage: str,
     assert "there is an experiment 'ads' already" in run(capsys, *CREATE, code=2)
     assigned = json.loads(run(capsys, "ask", "ads", "-n", "4", "--format", "json"))
     assert [row["arm"] for row in assigned] == ["A", "B", "A", "B"]
-    assert "told 1; 1 pull, 0 of 2 objectives decided at delta = 0.05" in run(
+    assert "told 1 report; 1 pull, 0 of 2 objectives decided at delta = 0.05" in run(
         capsys, "tell", "ads", "1", "click=1", "latency=3.5"
     )
     run(capsys, "tell", "ads", "1", "click=1")

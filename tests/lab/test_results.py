@@ -83,3 +83,13 @@ def test_nothing_finished_is_still_a_table(tmp_path: Path) -> None:
     assert list(empty.to_pandas()["pulls"]) == list(empty.summary().to_pandas()["mean"]) == []
     with pytest.raises(InputError, match="no finished trial to draw"):
         plot(empty)
+
+
+def test_deltas_are_those_that_were_asked_for(tmp_path: Path) -> None:
+    """Not 0.10000000000000002, which nobody would look for."""
+    deltas = [0.3, 0.1, 0.05, 0.01, 1e-6]
+    results = simulate(WORLD, TopTwo(), deltas=deltas, trials=1, out=tmp_path / "r.parquet")
+    import pandas as pd
+
+    for table in (results.to_pandas(), results.summary().to_pandas(), pd.read_parquet(tmp_path / "r.parquet")):
+        assert sorted(set(table["delta"]), reverse=True) == deltas

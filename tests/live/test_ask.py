@@ -50,7 +50,10 @@ def test_not_too_many_at_once() -> None:
 
 
 def test_experiments_and_status_can_be_printed(decided: Experiment) -> None:
-    assert str(decided).startswith("test: decided, ")
+    click, latency = decided.verdict().answers
+    first, second, *_ = str(decided).splitlines()
+    assert first == f"You may stop. Best for click: {click}; best for latency: {latency}."
+    assert second.startswith("test: decided, ")
     assert str(decided) == str(decided.status())
     assert "<table>" in decided._repr_html_()
 
@@ -69,7 +72,7 @@ def test_assignments_that_expired_make_room_for_others() -> None:
     """Also those that nobody has marked yet: they are when somebody asks."""
     test = new(MemoryJournal(), max_samples=2, expire_after=0.2)
     assert len(test.ask(5)) == 2
-    with pytest.raises(ConflictError, match="max_samples = 2 were handed out"):
+    with pytest.raises(ConflictError, match="max_samples = 2 is reached, and nothing more is handed out"):
         test.ask()
     time.sleep(0.3)
     assert test.status().ending is None

@@ -26,7 +26,7 @@ def test_backup_while_others_write_and_restore(path: Path, tmp_path: Path) -> No
     with pytest.raises(InputError, match="there is something at"):
         backup(path, saved)
     run(test, 5)
-    with pytest.raises(InputError, match="it has 1 experiments already"):
+    with pytest.raises(InputError, match="it has 1 experiment already; replace=True"):
         restore(saved, url_of(path))
     assert restore(saved, url_of(path), replace=True) == 1
     with pytest.raises(StorageError, match=r"restored from a backup|not the one|replaced"):

@@ -36,7 +36,7 @@ def test_a_budget_of_samples() -> None:
     test = new(max_samples=12)
     run(test, 10)
     assert len(test.ask(5)) == 2
-    with pytest.raises(ConflictError, match="max_samples = 12 were handed out"):
+    with pytest.raises(ConflictError, match="max_samples = 12 is reached, and nothing more is handed out"):
         test.ask()
     test.drop(11)
     assert [one.id for one in test.ask(5)] == [13]

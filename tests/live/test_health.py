@@ -119,3 +119,15 @@ def test_a_few_rewards_at_the_end_of_a_range_are_no_trouble(count: int, noticed:
     test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["score:bounded=0..1"], delta=1e-9)
     test.record_all([("A", {"score": 1.0 if n % 10 == 0 else 0.5 + 0.001 * n / 7}) for n in range(count)])
     assert [one.kind for one in test.concerns()] == (["edge"] if noticed else [])
+
+
+@pytest.mark.parametrize(
+    ("family", "step", "kinds"), [("1..5", 1.0, []), ("1..5", 0.5, ["edge"]), ("0..1", 0.25, ["edge"])]
+)
+def test_ratings_at_the_upper_end_are_no_cut(family: str, step: float, kinds: list[str]) -> None:
+    """Whole numbers of a scale are often at its end; other numbers, only if they were cut off there."""
+    low, high = map(float, family.split(".."))
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], [f"rating:bounded={family}"])
+    values = np.arange(low, high + step / 2, step).tolist()
+    test.record_all([("AB"[n % 2], {"rating": values[n // 2 % len(values)]}) for n in range(400)])
+    assert [one.kind for one in test.concerns()] == kinds

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.live.rounds import new, run
 from tests.live.sqlite_files import change, url_of
 
+from mobai import InputError
 from mobai.live.journal import Journal
 from mobai.live.verify import verify
 
@@ -31,3 +33,21 @@ def test_verify_says_what_is_wrong(path: Path) -> None:
     assert not found.intact
     assert found.events == 2
     assert "event 3 is damaged" in str(found)
+
+
+def test_a_head_that_was_written_down(make_journal: Callable[[], Journal]) -> None:
+    """Found as long as everything up to it is what it was, however the experiment went on."""
+    journal = make_journal()
+    test = new(journal)
+    run(test, 5)
+    head, events = test.status().head, len(test.history())
+    run(test, 5)
+    (found,) = verify(journal, "test", head=head)
+    assert found.intact
+    assert ("head", True, f"that of event {events:,}, up to which everything is what it was") in found.findings
+    (other,) = verify(journal, "test", head="0" * 64)
+    assert not other.intact
+    assert ("head", False, "no event has the hash that was written down") in other.findings
+    for name, bad in (("test", "x"), ("test", head[:10]), (None, head)):
+        with pytest.raises(InputError, match="head must be the hash of an event, 64 digits from 0 to f, of one"):
+            verify(journal, name, head=bad)

@@ -23,6 +23,7 @@ from mobai.live.sampler import Outcome, Sampler, SamplerError, Step, command_sam
 from mobai.live.storage import open_journal
 from mobai.problem import Problem
 from mobai.rules.catalogue import rule_address, sampling_rule
+from mobai.theory.confidence import delta_of
 
 
 @click.command("run")
@@ -120,7 +121,7 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
     asked = Problem(arms, objectives, **limits) if arms and objectives else experiment.problem
     if asked != experiment.problem:
         raise InputError(f"name: the experiment {name!r} has other arms, objectives or limits; choose another name")
-    _check_same(name, "delta", choices["delta"], float(f"{math.exp(-experiment.settings.log_inv_delta):.12g}"))
+    _check_same(name, "delta", choices["delta"], delta_of(experiment.settings.log_inv_delta))
     asked_rule = rule_address(sampling_rule(choices["rule"]))
     _check_same(name, "rule", asked_rule, experiment.settings.rule_address)
     _check_same(name, "seed", choices["seed"], experiment.settings.seed)

@@ -115,6 +115,5 @@ def picture(status: Status) -> RenderableType:
     means = screen.laid_out(views.means_table(verdict, status.pulls, status.means, status.intervals, status.active))
     caption = Text(views.intervals_caption(verdict, status.intervals), style="italic")
     remarks = (Text(visible(remark), style="bold") for remark in views.status_remarks(status))
-    return Group(
-        Text(visible(views.status_line(status)), style="bold"), table, *compared, Text(), means, caption, *remarks
-    )
+    lines = (Text(visible(views.headline(status)), style="bold"), Text(visible(views.status_line(status))))
+    return Group(*lines, Text(), table, *compared, Text(), means, caption, *remarks)

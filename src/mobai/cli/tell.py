@@ -73,7 +73,7 @@ def drop_assignment(storage: str, name: str, words: tuple[str, ...]) -> None:
 def _tell(storage: str, name: str, reports: Reports, by: str | None) -> None:
     experiment = load_experiment(storage, name, reports=len(reports))
     experiment.tell_all(reports, by=by)
-    screen.say(f"told {len(reports):,}; {views.verdict_line(experiment.verdict())}")
+    screen.say(f"told {views.plural(len(reports), 'report')}; {views.verdict_line(experiment.verdict())}")
 
 
 def _identifier(text: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from mobai.problem import FloatArray, Problem
 from mobai.problem.guardrail import NOBODY
 from mobai.problem.problem import frozen
 from mobai.rules.stopping import Decision
+from mobai.theory.confidence import delta_of
 from mobai.views.happenings import NOBODY_QUALIFIES
 
 
@@ -68,7 +68,7 @@ class Verdict:
     @property
     def delta(self) -> float:
         """The error probability (0.0 where it is too small for a double)."""
-        return float(f"{math.exp(-self.log_inv_delta):.12g}")
+        return delta_of(self.log_inv_delta)
 
     @property
     def certified(self) -> bool:

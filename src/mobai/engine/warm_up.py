@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from functools import lru_cache
+import sys
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -24,8 +25,16 @@ _log = logging.getLogger(__name__)
 
 
 def kernels_are_cold() -> bool:
-    """Whether kernels have to be compiled, which takes half a minute."""
+    """Whether kernels have to be compiled, which takes most of a minute."""
     return not interpreted() and is_cold()
+
+
+@cache
+def announce_compiling() -> None:
+    """Tell whoever watches, in a terminal or a notebook, that the first use on a machine takes a while."""
+    watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    if watched and kernels_are_cold():
+        sys.stderr.write("mobai: compiling, once on this machine: that takes about 40 s (`mobai warm` does it ahead)\n")
 
 
 def warm_up(rule: SamplingRule) -> None:

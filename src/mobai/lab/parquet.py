@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from mobai.errors import InputError
 from mobai.extras import need
 from mobai.lab.results import Results, TrialRecord
+from mobai.theory.confidence import delta_of
 
 
 def write(results: Results, path: Path) -> None:
@@ -59,7 +59,7 @@ def _columns(results: Results, arrow: Any) -> dict[str, Any]:
                 for name, value in zip(plain, (rows.rule, stopping, rows.trial, rows.length, x), strict=True):
                     plain[name].append(value)
     columns: dict[str, Any] = dict(plain)
-    columns["delta"] = [math.exp(-x) for x in plain["log_inv_delta"]]
+    columns["delta"] = [delta_of(x) for x in plain["log_inv_delta"]]
     for name in ("pulls", "stopped", "correct"):
         parts = [getattr(rows, name).ravel() for rows in results.trials]
         columns[name] = np.concatenate(parts) if parts else []

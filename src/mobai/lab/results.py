@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +16,7 @@ from mobai.errors import InputError
 from mobai.extras import need
 from mobai.problem import Instance, IntArray
 from mobai.problem.guardrail import NOBODY
+from mobai.theory.confidence import delta_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +150,7 @@ class Results:
                         "rule": rows.rule,
                         "stopping": stopping,
                         "trial": rows.trial,
-                        "delta": math.exp(-x),
+                        "delta": delta_of(x),
                         "log_inv_delta": x,
                         "pulls": int(rows.pulls[s, d]),
                         "stopped": bool(rows.stopped[s, d]),

@@ -15,6 +15,7 @@ from mobai.errors import ConvergenceError, InputError
 from mobai.extras import need
 from mobai.lab.results import Results
 from mobai.problem import Instance
+from mobai.theory.confidence import delta_of
 from mobai.theory.lower_bound import lower_bound
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def summarise(results: Results) -> Summary:
                         rule=rule,
                         stopping=stopping,
                         certified=stopping in results.config["certified"][rule],
-                        delta=math.exp(-x),
+                        delta=delta_of(x),
                         log_inv_delta=x,
                         trials=len(times),
                         stopped=int(stopped[:, s, d].sum()),

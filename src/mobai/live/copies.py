@@ -14,6 +14,7 @@ from mobai.errors import ConflictError, InputError, StorageError
 from mobai.live.journal import Event, Journal
 from mobai.live.storage import open_journal
 from mobai.live.verify import verify
+from mobai.views.words import plural
 
 _EVENTS_AT_A_TIME = 10_000
 
@@ -71,9 +72,8 @@ def restore(path: str | Path, storage: str | Path, *, replace: bool = False) -> 
         journal, names = open_journal(storage, create=True), restored.names()
         there = journal.names()
         if there and not replace:
-            raise ConflictError(
-                f"storage: it has {len(there)} experiments already; replace=True (--replace) lets them go"
-            )
+            count = plural(len(there), "experiment")
+            raise ConflictError(f"storage: it has {count} already; replace=True (--replace) deletes them")
         journal.replace_all((name, _events(restored, name)) for name in names)
         restored.close()
     return len(names)

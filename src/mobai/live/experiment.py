@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mobai.engine import Verdict
 from mobai.engine.explain import Explanation
-from mobai.engine.warm_up import check_rule, warm_up
+from mobai.engine.warm_up import announce_compiling, check_rule, warm_up
 from mobai.errors import InputError, StorageError, refuse_unknown
 from mobai.live import operations
 from mobai.live.asking import LONGEST_NAME, made_by
@@ -127,6 +127,7 @@ class Experiment:
 
             given = {**options, "rule": settings.rule_address, "until": settings.until, **made_by(by)}
             return RemoteExperiment.create_at(client, {"name": name, **problem_json(problem), **given})
+        announce_compiling()
         warm_up(settings.rule)
         check_rule(settings.rule, settings.problem)
         first = sealed(Event(1, "created", time.time(), {"name": name, **to_body(settings), **made_by(by)}), "")
@@ -144,6 +145,7 @@ class Experiment:
             return RemoteExperiment.load_at(client, name)
         journal = open_journal(storage)
         experiment = cls(journal, journal.find(name))
+        announce_compiling()
         with experiment._ledger.look() as state:
             warm_up(state.settings.rule)
             return experiment

@@ -27,7 +27,7 @@ from mobai.kernels.evidence import MIXTURE, Scoring
 from mobai.kernels.health import note_reports
 from mobai.kernels.observations import SHARED, UNIT
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, Assignments
-from mobai.problem import FloatArray, Objective, Problem, UnknownVariance
+from mobai.problem import Family, FloatArray, Objective, Problem, UnknownVariance
 from mobai.theory.observations import Moment, Observations
 from mobai.theory.thresholds import no_prices
 
@@ -114,7 +114,7 @@ class Health:
     def _edges(self, problem: Problem, observations: Observations) -> list[Concern]:
         counts, found = observations.arrays.counts, []
         for m, metric in enumerate(problem.metrics):
-            whole = metric.family.histogram_bins != 64 or metric.family.word == "bernoulli"
+            whole = _whole_numbers(metric.family, observations.arrays.histograms[m])
             share = self.found.at_top[m] / np.maximum(counts[m], 1)
             many = (counts[m] >= _EDGE_LEAST) & (share > _EDGE_SHARE)
             if many.any() and not whole:
@@ -195,6 +195,15 @@ def _least_rate(arrived: int, reports: int, alpha: float) -> float:
         value = arrived * math.log(max(middle, 1e-300)) + (reports - arrived) * math.log1p(-middle)
         low, high = (low, middle) if value > top else (middle, high)
     return low
+
+
+def _whole_numbers(family: Family, histogram: FloatArray) -> bool:
+    """Whether rewards seem to be ratings or coins, which are often at the upper end without having been cut off."""
+    bins, steps = family.histogram_bins, family.range[1] - family.range[0]
+    if not bins or steps != round(steps) or bins % steps:
+        return False
+    between = np.arange(bins + 1) % int(bins // steps) > 0
+    return not histogram[:, : bins + 1][:, between].any()
 
 
 def _evidence_of_change(problem: Problem, observations: Observations, m: int, arm: int, early: FloatArray) -> float:

@@ -176,7 +176,7 @@ class State:
             return None
         left = most - self.assignments.handed_out + len(self.overdue(now))
         if left <= 0:
-            raise ConflictError(f"name: max_samples = {most:,} were handed out, and there are no more")
+            raise ConflictError(f"name: max_samples = {most:,} is reached, and nothing more is handed out")
         return left
 
     def overdue(self, now: float) -> list[int]:

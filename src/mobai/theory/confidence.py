@@ -33,6 +33,17 @@ def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | Non
     return float(log_inv_delta)
 
 
+def delta_of(log_inv_delta: float) -> float:
+    """Return delta, without the digits that taking the logarithm and back adds; 0.0 where a double cannot hold it.
+
+    Examples
+    --------
+    >>> delta_of(-math.log(0.1))
+    0.1
+    """
+    return float(f"{math.exp(-log_inv_delta):.12g}")
+
+
 def binary_relative_entropy(log_inv_delta: float) -> float:
     """Return kl(delta, 1 - delta), the information any delta-PAC rule must gather (0 from delta = 1/2 on).
 

@@ -12,7 +12,7 @@ from mobai.views.tables import (
     missing_table,
     progress_table,
 )
-from mobai.views.words import intervals_caption, samples_text, status_line, status_remarks, verdict_line
+from mobai.views.words import headline, intervals_caption, samples_text, status_line, status_remarks, verdict_line
 
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
@@ -53,6 +53,7 @@ def status_blocks(status: Status) -> list[Block]:
     """Return a status as paragraphs and tables."""
     verdict = status.verdict
     return [
+        Paragraph(headline(status)),
         Paragraph(status_line(status)),
         progress_table(verdict, status.forecast, status.state in ("ended", "closed")),
         *comparison_tables(verdict, status.pulls, status.differences),

@@ -11,7 +11,7 @@ from mobai.views.charts import chart_style
 from mobai.views.notebook import summary_charts
 from mobai.views.pages import status_blocks
 from mobai.views.sheet import provenance_html, sheet, tradeoff_html
-from mobai.views.words import certification, headline
+from mobai.views.words import certification
 
 if TYPE_CHECKING:
     from mobai.lab.summary import Summary
@@ -57,7 +57,7 @@ def report_markdown(status: Status) -> str:
     """Return a report as Markdown: the sentence, the tables and the guarantee."""
     proof = f"delta = {status.verdict.delta:g}; {certification('mixture', status.verdict.certified)}."
     made = f"Made {_now()} from {status.events:,} events; the hash of the last one is {status.head}."
-    blocks = [Heading(status.name, 1), Paragraph(headline(status)), *status_blocks(status)]
+    blocks = [Heading(status.name, 1), *status_blocks(status)]
     return to_markdown([*blocks, Heading("Guarantee"), Paragraph(proof), Paragraph(made)])
 
 

@@ -121,7 +121,7 @@ def difference_text(differences: Differences, arm: int, metric: int) -> str:
 
 def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
     """Return a sentence that says what the intervals promise."""
-    promise = f"where the true means lie: all of them, at all times, with probability {1 - verdict.delta:.6g}"
+    promise = f"intervals: with probability {1 - verdict.delta:.6g} all of them contain the true means, at all times"
     if not intervals.certified:
         return f"{promise}, if the rewards were as stated, which they do not seem to be"
     if intervals.fitted:
