@@ -47,6 +47,8 @@ class IndexMetadata(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Set the README and the links, in place."""
         home, tag = os.environ.get("MOBAI_HOME", "").rstrip("/"), f"v{metadata['version']}"
+        if home and not re.fullmatch(r"https://[\w.-]+(:\d+)?(/[\w.~-]+)+", home):
+            raise ValueError(f"MOBAI_HOME must be the https address of the repository, not {home!r}")
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {"content-type": "text/markdown", "text": absolute_links(text, home, tag)}
         metadata["urls"] = project_links(home, tag)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,3 +86,28 @@ def test_results_open_in_duckdb(tmp_path: Path) -> None:
     found = duckdb.connect().execute(query).fetchall()
     expected = results.to_pandas().groupby("rule")["pulls"].agg(["count", "mean"])
     assert found == [(rule, *row) for rule, row in zip(expected.index, expected.itertuples(index=False), strict=True)]
+
+
+@pytest.mark.parametrize("make", [pd.Series, pl.Series, pa.array])
+def test_one_column_is_no_table(make: Any) -> None:
+    with pytest.raises(
+        InputError, match=r"rows must be a table with named columns, not |data must be at least one row"
+    ):
+        analyse(make([1, 0]), ["click:bernoulli"])
+
+
+def test_polars_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    frame = pl.DataFrame({"arm": ["A", "B", "A"], "click": [1, 0, None]})
+    rows = [{"arm": "A", "click": 1}, {"arm": "B", "click": 0}, {"arm": "A", "click": None}]
+    assert str(analyse(frame, ["click:bernoulli"])) == str(analyse(rows, ["click:bernoulli"]))
+
+
+def test_ids_of_a_merged_frame() -> None:
+    """Where a merge made floats of them."""
+    test = Experiment.create("memory:", "merged ids", ["A", "B"], ["click:bernoulli"])
+    test.ask(2)
+    test.tell_all(pd.DataFrame({"id": [1.0, 2.0], "click": [1, 0]}))
+    assert test.status().pending == 0
+    with pytest.raises(InputError, match=r"id must be a whole number, not 1\.5"):
+        test.tell_all(pd.DataFrame({"id": [1.5], "click": [1]}))

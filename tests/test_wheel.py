@@ -11,6 +11,8 @@ from email import message_from_bytes
 from email.message import Message
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 SCRIPT = """
@@ -71,6 +73,10 @@ def test_links_as_a_package_index_shows_them(tmp_path: Path) -> None:
         kind, path = target.removeprefix(f"{home}/").split(f"/{tag}/")
         assert kind == ("raw" if path.endswith(".png") else "blob")
         assert (ROOT / path).is_file()
+    for bad in ("not a url", "https://e.org/a)b", "git@example.org:x/y.git", "https://a/b\nEvil: yes"):
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            build(tmp_path / "bad", MOBAI_HOME=bad)
+        assert b"MOBAI_HOME must be the https address of the repository" in refused.value.stderr
     bare = metadata(build(tmp_path / "without", MOBAI_HOME=""))
     assert bare.get_all("Project-URL") is None
     assert "](" not in str(bare.get_payload())

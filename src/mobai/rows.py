@@ -17,12 +17,20 @@ from decimal import Decimal
 from itertools import islice
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mobai.errors import InputError
 from mobai.extras import need
 
 Row = dict[str, Any]
+
+
+class Frame(Protocol):
+    """A data frame of pandas or polars, or an Arrow table."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Hand the columns over."""
+        ...
 
 
 def read_rows(source: str | Path) -> list[Row]:
@@ -53,14 +61,24 @@ def frame_rows(data: Any) -> list[Row] | None:
             [str(name) for name in data.columns],
             data.to_dict(orient="records") if data.columns.is_unique else [],
         )
+    elif hasattr(data, "to_dicts") and hasattr(data, "columns"):
+        names, rows = list(data.columns), data.to_dicts()
     elif hasattr(data, "__arrow_c_stream__"):
-        table = need("pyarrow").table(data)
+        table = _arrow_table(data)
         names = table.column_names
         rows = table.to_pylist() if len(set(names)) == len(names) else []
     else:
         return None
     _refuse_twice(names, "column")
     return [{str(name): value for name, value in row.items() if not _is_empty(value)} for row in rows]
+
+
+def _arrow_table(data: Any) -> Any:
+    arrow = need("pyarrow")
+    try:
+        return arrow.table(data)
+    except arrow.ArrowException:
+        raise InputError(f"rows must be a table with named columns, not {type(data).__name__}") from None
 
 
 def _is_empty(value: Any) -> bool:
@@ -120,6 +138,8 @@ def number_in(row: Row, column: str) -> float | None:
         return float(value.strip().lower() == "true")
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
+    if isinstance(value, str) and "_" in value:
+        raise InputError(f"{column} must be a number, not {value[:80]!r}")
     try:
         found = float(value) if isinstance(value, str | Real | Decimal) or hasattr(value, "dtype") else math.nan
     except (TypeError, ValueError, OverflowError):
@@ -142,9 +162,9 @@ def _parse_csv(text: str) -> list[Row]:
 def _parse_json(text: str) -> list[Row]:
     try:
         if text.lstrip().startswith("["):
-            found = json.loads(text, object_pairs_hook=_row)
+            found = _load(text)
         else:
-            found = [json.loads(line, object_pairs_hook=_row) for line in text.splitlines() if line.strip()]
+            found = [_load(line) for line in text.splitlines() if line.strip()]
     except (json.JSONDecodeError, RecursionError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -154,6 +174,14 @@ def _parse_json(text: str) -> list[Row]:
             raise InputError(f"row {number} is not a JSON object")
     rows: list[Row] = found
     return rows
+
+
+def _load(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_row, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(word: str) -> Any:
+    raise InputError(f"{word} is no number of JSON; null says that a value will not come, and one left out may still")
 
 
 def _row(pairs: list[tuple[str, Any]]) -> Row:

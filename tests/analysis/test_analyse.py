@@ -198,3 +198,8 @@ def test_words_and_spaces_in_cells(tmp_path: Path) -> None:
         assert found.counts.tolist() == [[1], [2]]
         assert found.means.tolist() == [[1.0], [0.5]]
         assert found.missing.tolist() == [[1], [0]]
+
+
+def test_a_column_is_a_name() -> None:
+    with pytest.raises(InputError, match="arm must be the name of a column, not 5"):
+        analyse([{"arm": "A", "x": 1}], ["x:bernoulli"], arm=5)  # type: ignore[arg-type]

@@ -93,3 +93,16 @@ def test_deltas_are_those_that_were_asked_for(tmp_path: Path) -> None:
 
     for table in (results.to_pandas(), results.summary().to_pandas(), pd.read_parquet(tmp_path / "r.parquet")):
         assert sorted(set(table["delta"]), reverse=True) == deltas
+
+
+def test_a_table_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    """Results in CSV replace results in CSV, and nothing else; it is said before anything is simulated."""
+    out, runs = tmp_path / "mine.csv", list[int]()
+    out.write_text("precious,data\n")
+    with pytest.raises(InputError, match=r"mine\.csv: is there already, and holds something else; name another file"):
+        simulate(WORLD, TopTwo(), trials=1, out=out, watch=lambda one: runs.append(one.done))
+    assert (out.read_text(), runs) == ("precious,data\n", [])
+    out.unlink()
+    for _ in range(2):
+        simulate(WORLD, TopTwo(), trials=1, out=out)
+    assert out.read_text().startswith("rule,stopping,trial,delta,")

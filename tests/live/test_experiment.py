@@ -59,6 +59,12 @@ def test_dropping() -> None:
     test.tell(two, {"click": 1, "latency": 70.0})
     with pytest.raises(InputError, match="assignment 2 has been answered and cannot be dropped"):
         test.drop(two)
+    (three,) = test.ask()
+    test.tell(three, {"click": 1})
+    test.drop(three)
+    events = len(test.history())
+    test.drop(three)
+    assert (len(test.history()), test.status().incomplete) == (events, 0)
 
 
 def test_assignments_expire_and_may_come_late(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,6 +121,25 @@ def test_nan_is_no_reward() -> None:
     assert test.status().pending == 1
 
 
+def test_numbers_of_numpy() -> None:
+    test = new(seed=np.int64(3), max_samples=np.int64(4))
+    assert len(test.ask(np.int64(2))) == 2  # type: ignore[arg-type]
+    assert len(test.tell_all([], ask=np.int64(1))) == 1  # type: ignore[arg-type]
+    assert (test.settings.seed, test.settings.max_samples) == (3, 4)
+    assert type(test.history()[0].body["max_samples"]) is int
+
+
+def test_null_alone_is_no_report() -> None:
+    """With a number, or after one, it is."""
+    test = new()
+    (one,) = test.ask()
+    with pytest.raises(InputError, match=r"must hold at least one number \(null may come with it, or later\)"):
+        test.tell(one, {"click": None})
+    test.tell(one, {"latency": 80.0})
+    test.tell(one, {"click": None})
+    assert test.status().incomplete == 0
+
+
 def test_complaints_name_the_report() -> None:
     test = new()
     test.ask(2)

@@ -253,3 +253,12 @@ def test_other_families_are_approximated() -> None:
     assert not coins.exact
     assert coins.value == pytest.approx(lower_bound(Instance([[0.5], [0.4]], [[0.5], [math.sqrt(0.24)]])).value)
     assert lower_bound(Instance([[0.5], [0.4]], objectives=["x:subgaussian=2"])).exact
+
+
+def test_gaps_whose_squares_vanish() -> None:
+    with pytest.raises(
+        InputError, match="gaps must not be so small, compared with the noise, that their squares are 0"
+    ):
+        lower_bound(Instance([[0.0], [1e-200]]))
+    with pytest.raises(InputError, match="instance must be an Instance, not 5"):
+        lower_bound(5)  # type: ignore[arg-type]

@@ -59,6 +59,8 @@ def read_log(
     baseline: str | None = None,
 ) -> Log:
     """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
+    if not isinstance(arm, str):
+        raise InputError(f"arm must be the name of a column, not {arm!r}")
     rows, metrics = _rows_of(data), read_objectives(objectives)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     guarded = [one if isinstance(one, Guardrail) else Guardrail.parse(one) for one in guardrails]

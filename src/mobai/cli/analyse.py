@@ -12,6 +12,7 @@ from mobai import views
 from mobai.analysis.logs import read_log
 from mobai.cli import loading, options, screen
 from mobai.errors import InputError
+from mobai.extras import need
 from mobai.kernels import interpret
 from mobai.theory.confidence import resolve_log_inv_delta
 
@@ -41,6 +42,10 @@ def command(
     log_inv_delta = resolve_log_inv_delta(delta)
     if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError(f"plot: {plot}: the name must end in .png, .svg or .pdf")
+    if plot is not None:
+        need("matplotlib")
+        if not Path(plot).absolute().parent.is_dir():
+            raise InputError(f"plot: there is no folder {Path(plot).absolute().parent}")
     log = read_log(file, objectives, arm=arm_column, **limits)
     if len(log.arms) <= loading.MOST_REPORTS:
         interpret()

@@ -12,6 +12,8 @@ from mobai.cli import loading, options, screen
 from mobai.errors import InputError
 from mobai.kernels import interpret
 
+_MOST_OVER_HTTP = 5_000
+
 
 @click.command("create")
 @options.name_argument()
@@ -26,7 +28,7 @@ from mobai.kernels import interpret
     show_default=True,
     help="An arm that breaks a limit is asked for no more, or only told of.",
 )
-@click.option("--max-samples", type=click.IntRange(min=1), help="Hand out this many, then no more.")
+@click.option("--max-samples", type=click.IntRange(min=1), help="Hand out no more once there are this many.")
 @click.option("--until", metavar="TIME", help="Hand out nothing after this time, such as 2030-01-31T12:00 (UTC).")
 @options.delta_option()
 @options.rule_option()
@@ -64,6 +66,11 @@ def command(
     # Only now: importing it imports the kernels, one way or the other.
     from mobai.live.experiment import Experiment
 
+    if found is not None and storage.lower().startswith("http") and len(found.arms) > _MOST_OVER_HTTP:
+        raise InputError(
+            f"--from: a service takes over at most {_MOST_OVER_HTTP:,} rows, not {len(found.arms):,}; "
+            "create the experiment where its storage is"
+        )
     known = arms if found is None else found.problem.arms
     experiment = Experiment.create(storage, name, known, objectives, focus=not no_focus, **choices)
     if found is not None:

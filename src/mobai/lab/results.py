@@ -191,6 +191,8 @@ class Results:
 
     def _save_csv(self, path: Path) -> None:
         try:
+            if path.exists() and _header_of(path) != self._names():
+                raise InputError(f"{path}: is there already, and holds something else; name another file")
             with path.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, self._names())
                 writer.writeheader()
@@ -210,3 +212,8 @@ class Results:
         done = f"{len(self.trials)} of {self.trials_wanted} trials"
         reason = f", {self.ending}" if self.ending else ""
         return f"Results({', '.join(self.config['policies'])}: {done}{reason})"
+
+
+def _header_of(path: Path) -> list[str]:
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        return next(csv.reader(file), [])

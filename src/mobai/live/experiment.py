@@ -37,6 +37,7 @@ from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.objective import is_name
+from mobai.rows import Frame
 from mobai.views import experiment_html, problem_json
 
 Result = TypeVar("Result")
@@ -125,7 +126,8 @@ class Experiment:
         if client is not None:
             from mobai.live.remote.experiment import RemoteExperiment
 
-            given = {**options, "rule": settings.rule_address, "until": settings.until, **made_by(by)}
+            plain = {"seed": settings.seed, "max_samples": settings.max_samples, "until": settings.until}
+            given = {**options, **plain, "rule": settings.rule_address, **made_by(by)}
             return RemoteExperiment.create_at(client, {"name": name, **problem_json(problem), **given})
         announce_compiling()
         warm_up(settings.rule)
@@ -230,7 +232,7 @@ class Experiment:
 
     def tell_all(
         self,
-        reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
+        reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics] | Frame,
         *,
         ask: int = 0,
         if_decided: str = "go-on",
@@ -258,7 +260,7 @@ class Experiment:
         return self.record_all([(arm, metrics)], key=key, by=by)[0]
 
     def record_all(
-        self, rows: Iterable[tuple[str, Metrics]], *, key: str | None = None, by: str | None = None
+        self, rows: Iterable[tuple[str, Metrics]] | Frame, *, key: str | None = None, by: str | None = None
     ) -> list[Assignment]:
         """Report observations that nobody asked for in one transaction, all or nothing, and as one moment.
 

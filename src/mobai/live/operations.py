@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import ConflictError, InputError
@@ -52,8 +53,9 @@ def ask(
     n: int = 1, *, if_decided: str = "go-on", unit: str | None = None, key: str | None = None, by: str | None = None
 ) -> Operation[list[Assignment]]:
     """Hand out the next assignments."""
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_ASKED:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MOST_ASKED:
         raise InputError(f"n must be a whole number from 1 to {MOST_ASKED:,}, not {n!r}")
+    n = int(n)
     more = names_of_ask(unit, key, n) | made_by(by)
 
     def run(change: Change) -> list[Assignment]:
@@ -88,8 +90,9 @@ def tell_all(
     if not isinstance(reports, Iterable):
         raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
     given: Sequence[Any] = list(reports.items() if isinstance(reports, Mapping) else reports)
-    if isinstance(ask, bool) or not isinstance(ask, int) or not 0 <= ask <= MOST_ASKED:
+    if isinstance(ask, bool) or not isinstance(ask, int | np.integer) or not 0 <= ask <= MOST_ASKED:
         raise InputError(f"ask must be a whole number from 0 to {MOST_ASKED:,}, not {ask!r}")
+    ask = int(ask)
     if key is not None and not ask:
         raise InputError("key: only a call that asks needs one; the same report twice changes nothing anyway")
     names_of_ask(None, key, ask)
@@ -176,10 +179,12 @@ def drop(assignment: Assignment | Unit | int, *, refused: bool = False, by: str 
         number = number_of(state.problem, state.assignments, assignment, state.units)
         status = state.assignments.status(number)
         if status == ANSWERED:
-            waited_for = [name for name, reward in state.told_of(number) if math.isnan(reward)]
-            if not waited_for:
+            told = list(state.told_of(number))
+            waited_for = [name for name, reward in told if math.isnan(reward)]
+            if waited_for:
+                change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]} | who)
+            elif all(math.isfinite(reward) for _, reward in told):
                 raise ConflictError(f"assignment {number} has been answered and cannot be dropped")
-            change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]} | who)
         elif status != DROPPED:
             change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})} | who)
             _log.info("%s: assignment %d was dropped", state.name, number)

@@ -73,7 +73,8 @@ def only_new(
     for number, rewards in known.items():
         if not has_reward(rewards):
             raise InputError(
-                f"assignment {number}: metrics must hold at least one number; drop one that was not measured"
+                f"assignment {number}: metrics must hold at least one number (null may come with it, or later); drop "
+                "one that was not measured"
             )
     return [(number, fresh[number]) for number in sorted(fresh) if not all(map(math.isnan, fresh[number]))]
 
@@ -101,8 +102,9 @@ def reports_in(rows: Iterable[Row], source: str) -> list[tuple[Assignment | Unit
 
 def _assignment_in(row: Row) -> Assignment | int:
     arm = row.get("arm")
+    given = row["id"]
     try:
-        number = int(str(row["id"]))
+        number = int(given) if isinstance(given, float) and given.is_integer() else int(str(given))
     except ValueError:
         raise InputError(f"id must be a whole number, not {row['id']!r}") from None
     return number if arm in (None, "") else Assignment(number, str(arm))

@@ -313,7 +313,7 @@ def function_sampler(path: str) -> Sampler:
         try:
             found: Mapping[str, float] = function(arm)
         except (Exception, SystemExit) as error:
-            raise SamplerError(f"{type(error).__name__}: {error}") from error
+            raise SamplerError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
         return found
 
     return measure

@@ -124,14 +124,14 @@ def new_settings(
     if on_broken not in ("bar", "tell"):
         raise InputError(f"on_broken must be bar or tell, not {on_broken!r}")
     if max_samples is not None and (
-        isinstance(max_samples, bool) or not isinstance(max_samples, int) or max_samples < 1
+        isinstance(max_samples, bool) or not isinstance(max_samples, int | np.integer) or max_samples < 1
     ):
         raise InputError(f"max_samples must be a whole number, 1 or more, or None, not {max_samples!r}")
     sampling = sampling_rule(rule) if isinstance(rule, str) or not isinstance(rule, SamplingRule) else rule
     rule_address(sampling)
     if sampling.stopping is not None:
         raise InputError(f"rule: {sampling.name} stops by itself and is for simulations; use another one")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
     if not isinstance(focus, bool):
         raise InputError(f"focus must be True or False, not {focus!r}")
@@ -147,7 +147,8 @@ def new_settings(
     x = resolve_log_inv_delta(delta)
     patience = None if expire_after is None else float(expire_after)
     end = None if until is None else moment_of(until)
-    return Settings(problem, x, sampling, seed, focus, patience, float(reserve), on_broken, max_samples, end)
+    most = None if max_samples is None else int(max_samples)
+    return Settings(problem, x, sampling, int(seed), focus, patience, float(reserve), on_broken, most, end)
 
 
 def is_own_rule(address: str) -> bool:

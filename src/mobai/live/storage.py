@@ -27,7 +27,7 @@ def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Jour
 
         return HttpJournal(client)
     if not isinstance(storage, str | Path):
-        if not hasattr(storage, "find"):
+        if not hasattr(storage, "lock"):
             raise InputError(f"storage must be an address, a path or a journal, not {storage!r}")
         return storage
     from sqlalchemy import URL

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mobai.document import Block, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.errors import InputError
+from mobai.extras import need
 from mobai.lab.simulate import Progress
 from mobai.paper import figures, slips, tables, timing
 from mobai.paper.archive import Archive
@@ -89,6 +90,8 @@ def reproduce(
         Called with the name of the run after every trial.
     """
     wanted = _wanted(parts)
+    for library in ("pyarrow", "matplotlib"):
+        need(library)
     archive = Archive(Path(folder) / "quick" if quick else Path(folder))
     needed = dict.fromkeys(name for part in wanted.values() for name in part.runs)
     for name in needed:

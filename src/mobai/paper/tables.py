@@ -118,8 +118,8 @@ def readings(archive: Archive) -> list[Block]:
         f"{b:.2f}. Under (a) the paper's stopping times lie below the lower bound on the mean of any rule at "
         f"{len(wrong)} of {len(TABLES)} levels (at log(1/delta) = 100: {printed[100.0]:,.0f} against "
         f"{bounds[SNW_AS_WRITTEN].samples(log_inv_delta=100.0):,.0f}), so they cannot come from it. (b) is consistent "
-        "with the bound and is our default; MO-BAI then needs the share of the paper's pulls in the last column. The "
-        "paper's normalisation is not determined by its text, and no scale was fitted here. (The table has "
+        "with the bound and is what the other tables use; MO-BAI then needs the share of the paper's pulls in the last "
+        "column. The paper's normalisation is not determined by its text, and no scale was fitted here. (The table has "
         f"{snw().shape[0]} designs.)"
     )
     return [Paragraph(text), Table(header, rows, left=0)]

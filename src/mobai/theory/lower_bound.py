@@ -89,12 +89,16 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     >>> round(bound.value, 9), bound.weights.round(9)
     (8.0, array([0.5, 0.5]))
     """
+    if not isinstance(instance, Instance):
+        raise InputError(f"instance must be an Instance, not {instance!r}")
     mass = floor_mass(eta)
     instance.check_unique_best()
     if instance.problem.guardrails:
         return _with_limits(instance, mass)
     found = [(solve_oracle(Pairs.of(instance, answers), mass), answers) for answers in _right_answers(instance)]
     oracle, answers = max(found, key=lambda pair: pair[0].upper)
+    if not oracle.upper > 0:
+        raise InputError("instance: gaps must not be so small, compared with the noise, that their squares are 0")
     exact = all(objective.family.known_noise for objective in instance.objectives)
     # The upper bound on the rate gives the value that is a true lower bound on samples.
     return LowerBound(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from numbers import Real
 from typing import Any
 
@@ -31,8 +31,9 @@ from mobai.live.trace import Series
 from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Problem
+from mobai.rows import Frame
 
-_MOST_ASKED = 1_000
+_MOST_ASKED, _MOST_REPORTED = 1_000, 5_000
 
 
 class RemoteExperiment(Experiment):
@@ -122,7 +123,7 @@ class RemoteExperiment(Experiment):
             return _assignments(self._call("PUT", "units", unit, body=body))
         name, found = key or _new_key(), list[Assignment]()
         while len(found) < n:
-            wanted = min(n - len(found), _MOST_ASKED)
+            wanted = min(int(n) - len(found), _MOST_ASKED)
             part = f"{name}+{len(found)}" if found else name
             made = _assignments(self._call("POST", "assignments", body={"n": wanted, **body}, key=part))
             found += made
@@ -132,7 +133,7 @@ class RemoteExperiment(Experiment):
 
     def tell_all(
         self,
-        reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics],
+        reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics] | Frame,
         *,
         ask: int = 0,
         if_decided: str = "go-on",
@@ -145,12 +146,13 @@ class RemoteExperiment(Experiment):
             raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
         given = reports.items() if isinstance(reports, Mapping) else reports
         rows = [self._report(one, metrics) for one, metrics in map(pair_of, given)]
+        _check_count(rows, "reports")
         operations.tell_all([], ask=ask, key=key, by=by)  # refuses what it cannot be
-        body = {"reports": rows, "ask": ask, "if_decided": if_decided, "by": by}
+        body = {"reports": rows, "ask": int(ask), "if_decided": if_decided, "by": by}
         return _assignments(self._call("POST", "reports", body=body, key=(key or _new_key()) if ask else None))
 
     def record_all(
-        self, rows: Iterable[tuple[str, Metrics]], *, key: str | None = None, by: str | None = None
+        self, rows: Iterable[tuple[str, Metrics]] | Frame, *, key: str | None = None, by: str | None = None
     ) -> list[Assignment]:
         """Report observations that nobody asked for, as :meth:`mobai.Experiment.record_all` does; at most 5,000."""
         rows = observations_of(rows)
@@ -160,6 +162,7 @@ class RemoteExperiment(Experiment):
             {"arm": _arm(arm, f"row {n}"), "metrics": self._plain(metrics, f"row {n}")}
             for n, (arm, metrics) in enumerate(map(pair_of, rows), start=1)
         ]
+        _check_count(given, "rows")
         operations.record_all([], key=key, by=by)  # refuses what it cannot be
         if not given:
             return []
@@ -334,3 +337,10 @@ def _assignments(answer: Answer) -> list[Assignment]:
 
 def _new_key() -> str:
     return uuid.uuid4().hex
+
+
+def _check_count(rows: Sized, what: str) -> None:
+    """Refuse what a service would: all of one call is one transaction, and one moment."""
+    if len(rows) > _MOST_REPORTED:
+        count = f"{len(rows):,}; tell them in several calls"
+        raise InputError(f"{what}: a call to a service takes at most {_MOST_REPORTED:,}, not {count}")
