@@ -4,6 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 # One more than there are cores: some tests wait.
 PARALLEL := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
+# Each of them on one thread: what BLAS wins by more, the others lose.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # The tests that run a second time with the kernels as plain Python, so that these count in the coverage.
@@ -23,20 +25,20 @@ serve-demo: $(VENV)/service.stamp  ## the same, live in a browser
 
 test: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test and doctest, on all cores
 	@$(BIN)/mobai warm
-	$(BIN)/python -m pytest $(PARALLEL)
+	$(PYTEST) $(PARALLEL)
 
 test-fast: $(VENV)/test.stamp  ## run the tests that take no time, for the working loop
 	@$(BIN)/mobai warm
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" tests
+	$(PYTEST) $(PARALLEL) -m "not slow" tests
 
 test-oldest: $(VENV)-oldest/test.stamp $(VENV)/system.stamp  ## run every test with the oldest libraries allowed
 	@$(VENV)-oldest/bin/mobai warm
-	$(VENV)-oldest/bin/python -m pytest $(PARALLEL) --ignore=tests/docs --ignore=tests/test_examples.py
+	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PARALLEL) --ignore=tests/docs --ignore=tests/test_examples.py
 
 coverage: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test, kernels as plain Python, too, and print the coverage
 	@$(BIN)/mobai warm  # under coverage compiling takes several times as long
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) --cov --cov-report=
-	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-append --cov-report=term
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PLAIN) --cov --cov-report=
+	$(PYTEST) $(PARALLEL) --cov --cov-append --cov-report=term
 
 lint: $(VENV)/lint.stamp  ## style, strict types, layers
 	$(BIN)/ruff check .

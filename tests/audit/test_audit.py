@@ -156,7 +156,7 @@ def test_the_peeked_test_is_valid_once() -> None:
 
 
 # The ways in which rewards are handed over, and what is claimed of limits and differences: wrong in 60 seeded trials of
-# 150 pulls at delta = 0.5 (40 of differences), and at twice that.
+# 150 pulls at delta = 0.5 (20 of differences), and at twice that.
 HANDED_OVER = {
     ("sorted batches of 200", "gaussian"): (1, 3),
     ("metrics ten pulls late", "gaussian"): (2, 15),
@@ -179,7 +179,7 @@ DOORS = {(case.name, case.family): case for case in all_cases(0.1) if case.door}
 
 def wrong(case: Case, log_inv_delta: float) -> int:
     """Return how many of the seeded trials were wrong."""
-    trials, pulls = 40 if "differences" in case.name else 60, 400 if "batches" in case.name else 150
+    trials, pulls = 20 if "differences" in case.name else 60, 400 if "batches" in case.name else 150
     finding = find(case._replace(log_inv_delta=log_inv_delta, trials=trials, max_pulls=pulls))
     assert finding.passed
     return round(finding.ratio * trials * math.exp(-log_inv_delta))
