@@ -81,7 +81,7 @@ def analyse(
     """Say what observations that are already there prove, as a live experiment would have.
 
     The evidence is looked at after every row, so that peeking costs nothing. Rows must be in the order in which they
-    were collected, and which arm came next must not have depended on what it would bring.
+    were collected, and which arm came next must not have depended on its outcome.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from mobai.rows import Row, frame_rows, number_in, read_rows
 
 ASSUMPTION = (
     "This holds if the rows are in the order in which they were collected, and which arm came next did not depend on "
-    "what it would bring."
+    "its outcome."
 )
 
 

@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Say which arms a log proves to be best: CSV with a header, JSON lines, Parquet, or - for standard input.
 
-    Rows must be in the order of collection, and which arm came next must not have depended on what it would bring.
+    Rows must be in the order of collection, and which arm came next must not have depended on its outcome.
     """
     log_inv_delta = resolve_log_inv_delta(delta)
     if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):

@@ -57,7 +57,7 @@ class Session:
     def record(self, arm: int | str, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
         """Report the rewards of a pull that nobody asked for, given by the arm's index or name.
 
-        The guarantee is the same, as long as which arm came next did not depend on what it would bring.
+        The guarantee is the same, as long as which arm came next did not depend on its outcome.
         """
         index, values = self.problem.arm_index(arm), self.problem.check_rewards(rewards)
         self.engine.ask(index)

@@ -254,7 +254,7 @@ class Experiment:
     def record(self, arm: str, metrics: Metrics, *, key: str | None = None, by: str | None = None) -> Assignment:
         """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.
 
-        The guarantee is the same, as long as which arm came next did not depend on what it would bring. Recording the
+        The guarantee is the same, as long as which arm came next did not depend on its outcome. Recording the
         same observation twice counts it twice, unless both calls have the same ``key``.
         """
         return self.record_all([(arm, metrics)], key=key, by=by)[0]
