@@ -181,10 +181,10 @@ def _sentences(engine: Engine, x: float, pairs: tuple[Pair, ...], limits: tuple[
         if standing:
             rivals = f" of {plural(standing, 'rival')} left" if standing > 1 else ""
             text += (
-                f"{weakest.rival}, the closest{rivals}, is not told apart from it yet: "
+                f"{weakest.rival}, the closest{rivals}, is not yet told apart from {weakest.leader}: "
                 f"{max(weakest.evidence, weakest.broken, 0.0):.2f} of {weakest.threshold:.2f} nats"
             )
         if open_limits:
-            text += ("; " if standing else "") + f"it is not shown yet to keep {open_limits[0].guardrail}"
+            text += ("; " if standing else "") + f"{weakest.leader} is not yet shown to keep {open_limits[0].guardrail}"
         found.append(text)
     return tuple(found)
