@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from mobai import GLR, Instance
+from mobai import GLR, Instance, compile_kernels
 from mobai.kernels import interpreted
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.rules.catalogue import SAMPLING, sampling_rule
@@ -89,6 +90,19 @@ def test_one_shot_commands_import_no_numba(tmp_path: Path) -> None:
     assert "numba" in one_shot("create", "slow", *described, "--rule", "frank-wolfe", *storage) | one_shot(
         "ask", "slow", *storage
     )
+
+
+def test_large_experiments_use_kernels_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain Python takes seconds for the intervals of many arms; compiling takes longer."""
+    storage = ("--storage", f"sqlite:///{tmp_path / 'a.db'}")
+    arms = [word for n in range(30) for word in ("--arm", f"arm {n}")]
+    one_shot("create", "large", *arms, "--objective", "x:bounded=0..1", "--objective", "y:unknown-variance", *storage)
+    one_shot("create", "light", *arms, "--objective", "x:bernoulli", *storage)
+    compile_kernels()
+    assert "numba" in one_shot("status", "large", *storage)
+    assert "numba" not in one_shot("status", "light", *storage)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cold"))
+    assert "numba" not in one_shot("status", "large", *storage)
 
 
 def test_the_switch_is_numbas_own() -> None:

@@ -12,8 +12,6 @@ from mobai.cli import loading, options, screen
 from mobai.errors import InputError
 from mobai.kernels import interpret
 
-_MOST_OVER_HTTP = 5_000
-
 
 @click.command("create")
 @options.name_argument()
@@ -65,10 +63,11 @@ def command(
         interpret()
     # Only now: importing it imports the kernels, one way or the other.
     from mobai.live.experiment import Experiment
+    from mobai.live.operations import MOST_REPORTED_OVER_HTTP as MOST
 
-    if found is not None and storage.lower().startswith("http") and len(found.arms) > _MOST_OVER_HTTP:
+    if found is not None and storage.lower().startswith("http") and len(found.arms) > MOST:
         raise InputError(
-            f"--from: a service takes over at most {_MOST_OVER_HTTP:,} rows, not {len(found.arms):,}; "
+            f"--from: a service takes over at most {MOST:,} rows, not {len(found.arms):,}; "
             "create the experiment where its storage is"
         )
     known = arms if found is None else found.problem.arms

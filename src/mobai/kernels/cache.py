@@ -48,6 +48,12 @@ def is_cold() -> bool:
     return path is None or not any(path.iterdir())
 
 
+def is_cached(entry: str) -> bool:
+    """Whether an entry of this name, such as ``betting.mean_bounds``, has been compiled on this machine."""
+    path = cache_directory()
+    return path is not None and any(path.rglob(f"{entry}-*"))
+
+
 @cache
 def fingerprint() -> str:
     """Return a hash of the text of all kernels, and of what compiles them: two versions would overwrite each other."""

@@ -33,6 +33,8 @@ Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 
 MOST_ASKED = 10_000
+# Reports or observations in one call to a service.
+MOST_REPORTED_OVER_HTTP = 5_000
 _MOST_ROWS_PER_EVENT = 1000
 
 

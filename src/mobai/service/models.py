@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-MOST_REPORTS = 5_000
+from mobai.live.operations import MOST_REPORTED_OVER_HTTP
+
 MOST_ASKED = 1_000
 _LONGEST = 200
 
@@ -80,7 +81,7 @@ class Report(_Model):
 class Reports(_Model):
     """Reports to take in together, all or none; new assignments can be had in the same transaction."""
 
-    reports: Annotated[list[Report], Field(max_length=MOST_REPORTS)]
+    reports: Annotated[list[Report], Field(max_length=MOST_REPORTED_OVER_HTTP)]
     ask: Annotated[int, Field(strict=True, ge=0, le=MOST_ASKED)] = 0
     if_decided: IfDecided = "go-on"
     by: By = None
@@ -96,7 +97,7 @@ class Observation(_Model):
 class Observations(_Model):
     """Observations that nobody asked for, to take in together, all or none."""
 
-    observations: Annotated[list[Observation], Field(min_length=1, max_length=MOST_REPORTS)]
+    observations: Annotated[list[Observation], Field(min_length=1, max_length=MOST_REPORTED_OVER_HTTP)]
     by: By = None
 
 

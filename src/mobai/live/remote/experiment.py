@@ -33,7 +33,7 @@ from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Problem
 from mobai.rows import Frame
 
-_MOST_ASKED, _MOST_REPORTED = 1_000, 5_000
+_MOST_ASKED = 1_000
 
 
 class RemoteExperiment(Experiment):
@@ -341,6 +341,7 @@ def _new_key() -> str:
 
 def _check_count(rows: Sized, what: str) -> None:
     """Refuse what a service would: all of one call is one transaction, and one moment."""
-    if len(rows) > _MOST_REPORTED:
+    most = operations.MOST_REPORTED_OVER_HTTP
+    if len(rows) > most:
         count = f"{len(rows):,}; tell them in several calls"
-        raise InputError(f"{what}: a call to a service takes at most {_MOST_REPORTED:,}, not {count}")
+        raise InputError(f"{what}: a call to a service takes at most {most:,}, not {count}")
