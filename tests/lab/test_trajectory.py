@@ -167,7 +167,7 @@ def test_families_and_focus(text: str, focus: bool) -> None:
 def test_every_reward_tells_of_a_shared_noise(text: str) -> None:
     """Also those of arms that are not in the pair that is still in doubt."""
     world = Instance([[1.0], [0.0], [0.2], [-3.0]], objectives=["x:shared-variance"])
-    for trial in range(10):
+    for trial in range(5):
         one, two = run_both(TrialSpec(world, sampling_rule(text), [GLR()], [1.0, 3.0, 30.0], 3, trial, 3000))
         assert one.decided.tolist() == two.decided.tolist()
         assert (one.decided >= 0).all()
