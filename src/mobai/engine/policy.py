@@ -9,6 +9,7 @@ import numpy as np
 
 from mobai.engine.engine import Engine
 from mobai.engine.session import Session
+from mobai.engine.warm_up import announce_compiling
 from mobai.errors import InputError
 from mobai.problem import Problem
 from mobai.rules.catalogue import sampling_rule
@@ -70,6 +71,7 @@ class Policy:
         except (TypeError, ValueError):
             raise InputError(f"seed must be a nonnegative integer or a NumPy generator, not {seed!r}") from None
         focused = None if focus is None else resolve_log_inv_delta(focus)
+        announce_compiling()
         return Session(Engine(problem, self.sampling, self.stopping, focus_log_inv_delta=focused), rng)
 
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+from mobai.engine.warm_up import announce_compiling
 from mobai.errors import refuse_unknown
 from mobai.lab.arguments import (
     AnyPolicy,
@@ -98,6 +99,8 @@ def simulate(
     """
     refuse_unknown("simulate", options, SimulationOptions)
     spec = specify(instance, policies, trials, seed, **options)
+    if watch is None:
+        announce_compiling()
     check_workers(n_jobs)
     if out is not None:
         check_keepable(spec)

@@ -111,8 +111,8 @@ def _copy_file(source: Path, target: Path) -> None:
     try:
         with closing(sqlite3.connect(uri, uri=True)) as one, closing(sqlite3.connect(target, timeout=60)) as two:
             one.backup(two)
-    except sqlite3.DatabaseError as error:
-        raise StorageError(f"{source}: cannot be read as a database: {error}") from error
+    except sqlite3.Error as error:
+        raise StorageError(f"{source}: cannot be copied: {error}") from error
 
 
 def _settle(path: Path) -> None:

@@ -97,7 +97,7 @@ def serve(
 def _get_ready(say: Callable[[str], None]) -> None:
     """Compile or load everything that requests need."""
     if kernels_are_cold():
-        say("compiling kernels, once on this machine: that takes about half a minute (`mobai warm` does it ahead)")
+        say("compiling kernels, once on this machine: that takes about 40 s (`mobai warm` does it ahead)")
     warm_up(TopTwo())
     warm_up_folding()
     warm_up_planning()

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.service.serving import running
 
 from mobai import ConflictError, Experiment, InputError, NotFoundError, StorageError, backup, delete, restore
-from mobai.cli.main import group
 from mobai.errors import AnotherHistoryError
 from mobai.live.journal import MemoryJournal
 from mobai.live.remote import client as module
@@ -248,22 +246,6 @@ def test_large_asks_are_split(tmp_path: Path) -> None:
         assert [one.id for one in first] == list(range(1, 2501))
         assert test.ask(2500, key="k") == first
         assert test.record_all([]) == []
-
-
-def test_large_reports_are_refused_before_they_are_sent(tmp_path: Path) -> None:
-    with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, _):
-        test = Experiment.create(client.address, "x", ARMS, OBJECTIVES, max_samples=np.int64(9), seed=np.int64(1))  # type: ignore[arg-type]
-        metrics, words = {"click": 1}, "a call to a service takes at most 5,000, not 5,001; tell them in several calls"
-        with pytest.raises(InputError, match=f"rows: {words}"):
-            test.record_all([("A", metrics)] * 5001)
-        with pytest.raises(InputError, match=f"reports: {words}"):
-            test.tell_all([(1, metrics)] * 5001)
-        log = tmp_path / "log.csv"
-        log.write_text("arm,click\n" + "A,1\nB,0\n" * 2501)
-        call = ["create", "y", "--objective", "click:bernoulli", "--from", str(log), "--storage", client.address]
-        refused = CliRunner().invoke(group, call).exception
-        assert "--from: a service takes over at most 5,000 rows, not 5,002" in str(refused)
-        assert client("GET", "/api/v1/experiments/y").code == 404
 
 
 def test_who_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
