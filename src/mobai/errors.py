@@ -33,6 +33,10 @@ class AnotherHistoryError(StorageError):
     """A journal that is no longer the one that was read. Whoever has read it must load the experiment again."""
 
 
+class FileReplacedError(AnotherHistoryError):
+    """The file of a storage is another one than was opened. What is there now is read once it is opened anew."""
+
+
 def visible(text: str) -> str:
     """Return a text with control characters escaped, new lines aside: a terminal would obey them.
 

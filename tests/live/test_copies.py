@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.live.rounds import facts, new, run
-from tests.live.sqlite_files import change, url_of
+from tests.live.sqlite_files import change, keep, url_of
 
 import mobai
 from mobai import Experiment, InputError, StorageError
+from mobai.live import copies
 from mobai.live.copies import backup, copy, restore
 from mobai.live.storage import open_journal
 
@@ -116,3 +118,31 @@ def test_copying_nothing_makes_nothing(path: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     with pytest.raises(InputError, match="there is something at"):
         backup(path, tmp_path / "link")
+
+
+@pytest.mark.parametrize("mode", ["", "?mode=ro"])
+def test_through_a_link(path: Path, tmp_path: Path, mode: str) -> None:
+    """The log is beside the file, not beside a link to it: what is only there is copied, too."""
+    test, link = new(url_of(path)), tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    run(test, 15)
+    address = url_of(link) + mode
+    assert facts(Experiment.load(address, "test")) == facts(test)
+    backup(address, tmp_path / "saved.db")
+    restore(tmp_path / "saved.db", url_of(tmp_path / "back.db"))
+    assert Experiment.load(tmp_path / "back.db", "test").history() == test.history()
+    (tmp_path / "saved-link.db").symlink_to(path)
+    restore(tmp_path / "saved-link.db", url_of(tmp_path / "again.db"))
+    assert Experiment.load(tmp_path / "again.db", "test").history() == test.history()
+
+
+def test_a_copy_that_lacks_something_is_no_backup(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    test = new(url_of(path))
+    run(test, 5)
+    keep(path, tmp_path / "old.db")
+    run(test, 5)
+    monkeypatch.setattr(copies, "_copy_file", lambda source, target: shutil.copy(tmp_path / "old.db", target))
+    with pytest.raises(StorageError, match="not the one this process has read"):
+        backup(path, tmp_path / "saved.db")
+    assert not (tmp_path / "saved.db").exists()

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from tests.live.rounds import facts, new, run
 
-from mobai import Experiment, InputError, StorageError
+import mobai
+from mobai import Experiment, InputError, StorageError, backup
+from mobai.errors import FileReplacedError
 from mobai.live.sql import SqlJournal
 from mobai.live.sqlite_file import SqliteFile
 
@@ -56,7 +58,7 @@ def test_noticed_at_the_next_call(path: Path, fault: Callable[[Path], None], act
     }
     fault(path)
     with pytest.raises(
-        StorageError, match="was deleted, moved or replaced under this process, or its log was; nothing"
+        StorageError, match=r"(was deleted, moved or|was) replaced under this process(, or its log was)?; nothing"
     ):
         calls[action]()
 
@@ -193,6 +195,100 @@ def test_written_over_in_place(path: Path, tmp_path: Path) -> None:
     for _ in range(3):
         with pytest.raises(StorageError, match="load the experiment again"):
             test.ask()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_written_over_under_two_experiments(path: Path, tmp_path: Path, shared: bool) -> None:
+    """Every handle notices by itself: with a journal of its own, or one for both."""
+    storage = SqlJournal(f"sqlite:///{path}") if shared else path
+    tests = [new(storage, name) for name in ("one", "two")]
+    for test in tests:
+        run(test, 30)
+    backup(path, tmp_path / "old.db")
+    for test in tests:
+        run(test, 60)
+    path.write_bytes((tmp_path / "old.db").read_bytes())
+    for _ in range(2):
+        for test in tests:
+            for action in (test.ask, test.status):
+                with pytest.raises(FileReplacedError, match="load the experiment again"):
+                    action()
+    # What was put in place is as it was: no log of before was moved into it.
+    again = [Experiment.load(path, name) for name in ("one", "two")]
+    assert [one.status().verdict.pulls for one in again] == [30, 30]
+    for one in again:
+        run(one, 3)
+        assert one.verify().intact
+
+
+def test_written_over_with_one_that_lacks_the_experiment(path: Path, tmp_path: Path) -> None:
+    new(path, "one")
+    backup(path, tmp_path / "old.db")
+    test = new(path, "two")
+    run(test, 80)
+    path.write_bytes((tmp_path / "old.db").read_bytes())
+    with pytest.raises(FileReplacedError):
+        test.ask()
+    assert mobai.experiment_names(path) == ["one"]
+
+
+def test_written_over_with_another_storage(path: Path, tmp_path: Path) -> None:
+    test, other = new(path), new(tmp_path / "other.db")
+    run(test, 40)
+    run(other, 200)
+    backup(tmp_path / "other.db", tmp_path / "saved.db")
+    path.write_bytes((tmp_path / "saved.db").read_bytes())
+    with pytest.raises(FileReplacedError):
+        test.ask()
+    assert Experiment.load(path, "test").status().verdict.pulls == 200
+
+
+def _put_in_place(path: Path, healthy: Path) -> None:
+    shutil.copy(healthy, path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
+
+
+def _move_away_and_put_in_place(path: Path, healthy: Path) -> None:
+    path.rename(path.with_suffix(".moved"))
+    _put_in_place(path, healthy)
+
+
+@pytest.mark.parametrize("put", [_put_in_place, _move_away_and_put_in_place])
+def test_a_file_put_in_place_keeps_clear_of_the_log(
+    path: Path, tmp_path: Path, put: Callable[[Path, Path], None]
+) -> None:
+    """The log belongs to the file before, which gets it if it is still somewhere."""
+    test = new(path)
+    run(test, 10)
+    backup(path, tmp_path / "old.db")
+    run(test, 20)
+    history = test.history()
+    put(path, tmp_path / "old.db")
+    with pytest.raises(FileReplacedError):
+        test.ask()
+    again = Experiment.load(path, "test")
+    assert again.history() == history[: len(again.history())]
+    assert again.status().verdict.pulls == 10
+    run(again, 5)
+    assert again.verify().intact
+    if path.with_suffix(".moved").exists():
+        assert Experiment.load(path.with_suffix(".moved"), "test").history() == history
+
+
+def test_a_file_that_comes_while_nothing_is_open_keeps_clear_of_the_log(path: Path, tmp_path: Path) -> None:
+    test = new(path)
+    run(test, 10)
+    backup(path, tmp_path / "old.db")
+    run(test, 20)
+    path.rename(path.with_suffix(".moved"))
+    with pytest.raises(StorageError):
+        test.ask()
+    _put_in_place(path, tmp_path / "old.db")
+    again = Experiment.load(path, "test")
+    assert again.status().verdict.pulls == 10
+    run(again, 5)
+    assert again.verify().intact
+    assert len(list(path.parent.glob("test.db-wal.of-replaced-file-*"))) == 1
 
 
 def test_a_log_that_is_cut(path: Path) -> None:

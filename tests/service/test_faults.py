@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.service.serving import API, NEW, Client, Process, running
 
-from mobai import Experiment, backup, restore
+from mobai import Experiment, backup, restore, verify
 from mobai.service.api import admin
 
 MANY = 4
@@ -143,20 +143,31 @@ def test_the_storage_is_restored_under_the_service(storage: str, tmp_path: Path)
     assert Experiment.load(storage, "spring").verify().intact
 
 
-def test_the_file_is_replaced_under_the_service(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
+@pytest.mark.parametrize("in_place", [True, False])
+def test_the_file_is_replaced_under_the_service(tmp_path: Path, in_place: bool) -> None:
+    """A healthy file that is put in place stays so, and is served once the service is started again."""
+    path, kept = tmp_path / "x.db", tmp_path / "kept.db"
     with running(f"sqlite:///{path}") as (client, _):
         client.create()
+        client.create(name="autumn")
         client("POST", f"{API}/spring/assignments", {"n": 3})
-        backup(f"sqlite:///{path}", tmp_path / "kept.db")
-        client("POST", f"{API}/spring/assignments", {"n": 3})
-        (tmp_path / "kept.db").replace(path)
-        for name in ("x.db-wal", "x.db-shm"):
-            (tmp_path / name).unlink(missing_ok=True)
-        codes = [client("POST", f"{API}/spring/assignments").code for _ in range(3)]
-        assert codes[-1] == 200
-        assert set(codes) <= {200, 503}
-        assert client("GET", f"{API}/spring").json["pending"] <= 6
+        backup(f"sqlite:///{path}", kept)
+        for n in range(60):
+            client("POST", f"{API}/{('spring', 'autumn')[n % 2]}/assignments", {"n": 3})
+        if in_place:
+            path.write_bytes(kept.read_bytes())
+        else:
+            kept.replace(path)
+        for name in ("spring", "autumn", "spring"):
+            found = client("POST", f"{API}/{name}/assignments")
+            assert found.code == 503
+            assert client("GET", f"{API}/{name}").code == 503
+        assert "until the service is started again" in client("GET", f"{API}/spring").json["detail"]
+        assert client("GET", "/readyz").code == 503
+    with running(f"sqlite:///{path}") as (client, _):
+        assert client("GET", f"{API}/spring").json["pending"] == 3
+        assert client("POST", f"{API}/spring/assignments").json["assignments"][0]["assignment"] == 4
+    assert all(one.intact for one in verify(f"sqlite:///{path}"))
 
 
 def test_a_file_that_is_gone_is_not_replaced_by_an_empty_one(tmp_path: Path) -> None:

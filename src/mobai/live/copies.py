@@ -6,7 +6,7 @@ import os
 import sqlite3
 import tempfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -29,6 +29,8 @@ def copy(storage: str | Path | Journal, name: str, to: str | Path | Journal) -> 
 
 def backup(storage: str | Path | Journal, path: str | Path) -> int:
     """Write all experiments of a storage into a new SQLite file, while others may write; return how many they are."""
+    from mobai.live.sql import SqlJournal
+
     goal, journal = Path(path), open_journal(storage)
     if goal.exists() or goal.is_symlink():
         raise InputError(f"path: there is something at {goal} already")
@@ -36,15 +38,15 @@ def backup(storage: str | Path | Journal, path: str | Path) -> int:
         raise InputError(f"path: there is no folder {goal.absolute().parent}")
     with tempfile.TemporaryDirectory(dir=goal.absolute().parent, prefix=".mobai-backup-") as folder:
         made = Path(folder) / "backup.db"
-        source = _file_of(journal)
-        if source is None:
+        if isinstance(journal, SqlJournal) and journal.path is not None:
+            heads = journal.heads()
+            _copy_file(journal.path, made)
+            target = open_journal(made)
+            still_there = journal.heads()
+            _compare(target, {name: head for name, head in heads.items() if name in still_there})
+        else:
             target = open_journal(made, create=True)
             target.replace_all((name, _events(journal, name)) for name in journal.names())
-        else:
-            _copy_file(source, made)
-            target = open_journal(made)
-            for name in target.names():  # a broken chain is noticed now, not when it is needed
-                deque(_events(target, name), maxlen=0)
         count = len(target.names())
         target.close()
         _settle(made)
@@ -97,17 +99,20 @@ def _events(journal: Journal, name: str) -> Iterator[Event]:
         raise StorageError(f"{name}: the journal is empty; it must begin with 'created'")
 
 
-def _file_of(journal: Journal) -> Path | None:
-    """Return the SQLite file of a journal, None if it has none."""
-    found: Path | None = getattr(journal, "path", None)
-    return found
+def _compare(copied: Journal, heads: Mapping[str, tuple[int, str]]) -> None:
+    """Refuse a copy that lacks what was there before it was made, or in which a chain is broken."""
+    for name, (seq, head) in heads.items():
+        copied.read(copied.find(name), seq, 1, head)
+    for name in copied.names():  # a broken chain is noticed now, not when it is needed
+        deque(_events(copied, name), maxlen=0)
 
 
 def _copy_file(source: Path, target: Path) -> None:
     """Copy a database of SQLite, page by page, into a file that may be in use."""
-    log = Path(f"{source}-wal")
+    file = source.resolve()  # its log is beside the file, not beside a link to it
+    log = Path(f"{file}-wal")
     alone = not log.exists() or log.stat().st_size == 0
-    uri = f"{source.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}"
+    uri = f"{file.as_uri()}?{'immutable=1' if alone else 'mode=ro'}"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as one, closing(sqlite3.connect(target, timeout=60)) as two:
             one.backup(two)

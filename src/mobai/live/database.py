@@ -7,19 +7,21 @@ without statements prepared on the server, which a pooler between would lose.
 
 from __future__ import annotations
 
+import sqlite3
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from mobai.errors import AnotherHistoryError, StorageError
+from mobai.errors import AnotherHistoryError, FileReplacedError, StorageError
 from mobai.extras import need
 from mobai.live.addresses import Address
+from mobai.live.file_history import FileHistory
 from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.sqlite_file import SECONDS_TO_WAIT, SqliteFile
 
@@ -36,6 +38,8 @@ class Database:
         # Whether the user has said how commits on PostgreSQL are to be durable.
         self.commits_as_told = "synchronous_commit" in str(address.url.query.get("options", ""))
         self.errors = _Errors(self.engine, address)
+        self._history = None if file is None else FileHistory(file)
+        self._lost: str | None = None  # why this one, which all journals of the address share, is of no use any more
         self._idle: deque[sa.PoolProxiedConnection] = deque()
         # Whoever forgets to close it still leaves no connection behind.
         weakref.finalize(self, _let_go, self.engine, self._idle)
@@ -54,6 +58,7 @@ class Database:
         """
         under_way: list[Any] = []
         with FORKS, ctrl_c_waits(lambda: _cancel(under_way)):
+            self._refuse_if_lost()
             pooled = self._connect()
             driver: Any = pooled.driver_connection
             under_way.append(driver)
@@ -77,16 +82,23 @@ class Database:
     @contextmanager
     def connection(self, mode: str) -> Iterator[sa.Connection]:
         """Open a transaction of SQLAlchemy's."""
+        self._refuse_if_lost()
         with FORKS, ctrl_c_waits(), self.engine.connect().execution_options(begin=mode) as connection:
             self._check_files(connection.connection, "nothing was written")
-            with connection.begin():
-                yield connection
+            try:
+                with connection.begin():
+                    yield connection
+            except FileReplacedError:
+                connection.invalidate()
+                raise
             if mode == "IMMEDIATE":
                 self._check_files(connection.connection, "what was written just now may be lost")
 
     def close(self) -> None:
-        """Close every connection that is not in use."""
+        """Close every connection that is not in use; a log whose file was replaced does not stay beside another."""
         _let_go(self.engine, self._idle)
+        if self._file is not None:
+            self._file.put_foreign_log_aside()
 
     def _connect(self) -> sa.PoolProxiedConnection:
         try:
@@ -96,31 +108,54 @@ class Database:
 
     def _check_files(self, pooled: sa.PoolProxiedConnection, consequence: str) -> None:
         """Refuse to go on with a file that is no longer the one at its path."""
-        if self._file is not None and not self._file.still_has(pooled.info["files"]):
+        if self._file is None or self._file.still_has(pooled.info["files"]):
+            return
+        if self._file.is_replaced():
+            # Moved into the file it belongs to, in case that was only moved; the log is then empty.
+            driver: Any = pooled.driver_connection
+            with suppress(sqlite3.Error):
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             pooled.invalidate()
-            self.close()
-            raise AnotherHistoryError(
-                f"sqlite:///{self._file.path}: was deleted, moved or replaced under this process, or its log was; "
-                f"{consequence}; load the experiment again"
-            )
+            self._lose(f"was replaced under this process; {consequence}")
+        pooled.invalidate()
+        self.close()
+        raise AnotherHistoryError(
+            f"sqlite:///{self._file.path}: was deleted, moved or replaced under this process, or its log was; "
+            f"{consequence}; load the experiment again"
+        )
 
-    def changed_outside(self) -> bool:
-        """Whether the file was written, or its log cut, since this was asked: by a checkpoint, or by somebody else."""
-        return self._file is not None and self._file.has_changed()
+    def check_history(self, identity: str, number: int, seq: int) -> None:
+        """Refuse a file that was written over in place, given what a transaction has just read of an experiment."""
+        if self._history is not None and self._file is not None and self._history.is_another(identity, number, seq):
+            self._file.give_up_log()
+            self._lose("was written over with another one, or its log was cut; nothing was written")
 
-    def log_was_cut(self) -> bool:
-        """Whether the log was shorter when that was asked than before."""
-        return self._file is not None and self._file.log_was_cut
+    def _lose(self, what: str) -> NoReturn:
+        """Let go of a file that is another one now, for all who have it open; whoever opens it anew reads that one."""
+        assert self._file is not None
+        self._lost = f"sqlite:///{self._file.path}: {what}; load the experiment again"
+        self.close()
+        raise FileReplacedError(self._lost)
 
-    def in_file(self, statement: str) -> list[Any] | None:
-        """Return the rows of a statement as the file alone has them, without its log; None if it cannot be read now."""
-        return None if self._file is None else self._file.rows_without_log(statement)
+    def _refuse_if_lost(self) -> None:
+        if self._lost is not None:
+            raise FileReplacedError(self._lost)
+
+    @property
+    def usable(self) -> bool:
+        """Whether its file is still the one that was opened, or is away."""
+        return self._lost is None and (self._file is None or not self._file.is_replaced())
 
     def _undo(self, pooled: sa.PoolProxiedConnection) -> None:
-        """Roll back, and throw the connection away if even that fails: what went wrong before is what counts."""
+        """Roll back, and throw the connection away if even that fails: what went wrong before is what counts.
+
+        One to a file that is another one now is thrown away, too: it would keep others from opening that.
+        """
         try:
             if pooled.is_valid:
                 pooled.rollback()
+                if self._lost is not None:
+                    pooled.invalidate()
         except self.engine.dialect.loaded_dbapi.Error:
             pooled.invalidate()
         pooled.close()
@@ -169,7 +204,7 @@ def database_at(url: str | sa.URL, *, create: bool) -> Database:
     text = address.url.render_as_string(hide_password=False) if file is None else str(file.path)
     key = text, file is not None and file.read_only
     known = _OPEN.get(key)
-    if known is None or (create and file is not None and not file.path.exists()):
+    if known is None or not known.usable or (create and file is not None and not file.path.exists()):
         known = _OPEN[key] = Database(address, file)
     return known
 
@@ -186,7 +221,7 @@ FORKS.before_fork(_close_all)
 
 def _sqlite(url: sa.URL, file: SqliteFile) -> sa.Engine:
     engine = sa.create_engine(url, creator=file.connect)
-    sa.event.listen(engine, "connect", lambda _, record: record.info.update(files=file.identity()))
+    sa.event.listen(engine, "connect", lambda _, record: record.info.update(files=file.opened()))
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
 

@@ -79,7 +79,7 @@ class Ledger:
     @contextmanager
     def _noting_loss(self, alone: bool) -> Iterator[None]:
         if self._lost is not None:
-            raise AnotherHistoryError(str(self._lost))
+            raise type(self._lost)(str(self._lost))
         try:
             yield
         except AnotherHistoryError as error:

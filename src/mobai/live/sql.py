@@ -48,9 +48,6 @@ class SqlJournal:
             migrate(self._database.engine, create=create)
         with self._database.errors, self._database.driver("DEFERRED") as driver:
             self._identity = self._statements.identity(driver)
-        # By experiment: how many events have been seen, and have been in the file, without its log.
-        self._seen: dict[int, int] = {}
-        self._in_file: dict[int, int] = {}
 
     @property
     def identity(self) -> str:
@@ -61,6 +58,12 @@ class SqlJournal:
     def path(self) -> Path | None:
         """The file of SQLite, None for another database."""
         return self._database.path
+
+    def heads(self) -> dict[str, tuple[int, str]]:
+        """Return the number and the hash of the last event of every experiment."""
+        found = sa.select(experiments.c.name, experiments.c.seq, experiments.c.head)
+        with self._database.errors, self._database.connection("DEFERRED") as connection:
+            return {name: (seq, head) for name, seq, head in connection.execute(found)}
 
     def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
         """Begin an experiment with its first event, or several; InputError if there is one of that name."""
@@ -215,29 +218,8 @@ class SqlJournal:
             raise _restored()
         check_handle(handle, None if row is None else row.number, lambda: self._statements.names(driver))
         assert row is not None
-        if self._database.changed_outside():
-            self._compare_with_file()
-        self._seen[row.number] = row.seq
+        self._database.check_history(row.identity, row.number, row.seq)
         return row
-
-    def _compare_with_file(self) -> None:
-        """Refuse a file that was written over: what has once been in it, without its log, is there for good.
-
-        So is everything that was seen, once the log is shorter than it was.
-        """
-        in_file, cut = self._database.in_file(f"SELECT id, seq FROM {experiments.name}"), self._database.log_was_cut()
-        if in_file is None and not cut:
-            return
-        there = dict(in_file or ())
-        known = self._seen if cut else self._in_file
-        behind = any(there.get(number, 0) < seq for number, seq in known.items() if number in there or in_file is None)
-        self._in_file |= there
-        if behind:
-            self._database.close()
-            raise AnotherHistoryError(
-                "the file of the storage was written over with an older one, or its log was cut; nothing was written; "
-                "load the experiment again"
-            )
 
 
 def _restored() -> AnotherHistoryError:

@@ -1,21 +1,32 @@
-"""A database of SQLite is a file, which somebody may delete, move or replace under a process."""
+"""A database of SQLite is a file, which somebody may delete, move or replace under a process.
+
+Its log (``-wal``) belongs to the file it was written for. SQLite does not check that: beside another file of the same
+name it would be taken for that one's log, and moved into it. So a log whose file was replaced is put aside.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import sqlite3
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 from mobai.errors import InputError, StorageError
+
+_log = logging.getLogger(__name__)
 
 SECONDS_TO_WAIT = 60.0
 # The file, its log, and the index of that.
 _PARTS = ("", "-wal", "-shm")
 
-Identity = tuple[tuple[int, int] | None, ...]
+FileId = tuple[int, int]
+Identity = tuple[FileId | None, ...]
+
+# By path, the file and the log that this process last had open together.
+_OPENED: dict[Path, tuple[FileId, FileId]] = {}
 
 
 class SqliteFile:
@@ -24,7 +35,7 @@ class SqliteFile:
     Parameters
     ----------
     path
-        Where it is.
+        Where it is; links are followed, as SQLite does: the log is beside the file, not beside the link.
     read_only
         Whether it is only looked at; a file that cannot be written is.
     create
@@ -32,12 +43,12 @@ class SqliteFile:
     """
 
     def __init__(self, path: Path, *, read_only: bool, create: bool) -> None:
-        self.path = path.absolute()
+        self.path = path.resolve()
+        self.put_foreign_log_aside()
         self._check(create)
         self.read_only = read_only or (not create and not self._writable())
         self._create = create
-        self._written: tuple[int, int] = (0, 0)
-        self._log_size, self.log_was_cut = 0, False
+        self._opened: FileId | None = None
         self._paths = [f"{self.path}{part}" for part in _PARTS]
         self._seen: tuple[os.stat_result | None, os.stat_result | None] = (None, None)
 
@@ -47,6 +58,7 @@ class SqliteFile:
             with suppress(OSError):  # the next line says why
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         self._create = False  # what is gone later is not made again
+        self.put_foreign_log_aside()
         connection = sqlite3.connect(
             f"{self.path.as_uri()}?{self._mode_to_look() if self.read_only else 'mode=rw'}",
             uri=True,
@@ -65,7 +77,15 @@ class SqliteFile:
         """Return which files are there now; None for one that is not."""
         found = [_stat(path) for path in self._paths]
         self._seen = found[0], found[1]
-        return tuple(None if one is None else (one.st_dev, one.st_ino) for one in found)
+        return tuple(_id(one) for one in found)
+
+    def opened(self) -> Identity:
+        """Return which files a connection has just opened, and remember that they belong together."""
+        now = self.identity()
+        self._opened = self._opened or now[0]
+        if now[0] is not None and now[1] is not None:
+            _OPENED[self.path] = now[0], now[1]
+        return now
 
     def still_has(self, opened: Identity) -> bool:
         """Whether the files that a connection has opened are still the ones that are there."""
@@ -74,24 +94,46 @@ class SqliteFile:
         now = self.identity()
         return now == opened or all(before in (None, after) for before, after in zip(opened, now, strict=True))
 
-    def has_changed(self) -> bool:
-        """Whether the file was written, or its log became shorter, since this was asked last; as it was last seen."""
-        file, log = self._seen
-        if self.read_only or file is None or log is None:
-            return False
-        written = file.st_mtime_ns, file.st_size
-        changed, self.log_was_cut = written != self._written, log.st_size < self._log_size
-        self._written, self._log_size = written, log.st_size
-        return changed or self.log_was_cut
+    def is_replaced(self) -> bool:
+        """Whether another file is in the place of the one that was opened."""
+        return self._opened is not None and _id(_stat(str(self.path))) not in (None, self._opened)
 
-    def rows_without_log(self, statement: str) -> list[Any] | None:
-        """Return the rows of a statement as the file alone has them; None if it is being written just now."""
-        try:
-            with closing(sqlite3.connect(f"{self.path.as_uri()}?immutable=1", uri=True)) as connection:
-                return connection.execute(statement).fetchall()
-        except sqlite3.Error:
-            self._written = (0, 0)
-            return None
+    def sizes(self) -> tuple[os.stat_result, os.stat_result] | None:
+        """Return what is known of the file and its log as they were last seen, None if one was not there."""
+        file, log = self._seen
+        return None if self.read_only or file is None or log is None else (file, log)
+
+    def read_without_log(self) -> sqlite3.Connection:
+        """Open the file as it is, without its log."""
+        return sqlite3.connect(f"{self.path.as_uri()}?immutable=1", uri=True)
+
+    def give_up_log(self) -> None:
+        """Put the log aside where the file was written over in place; what has it open finds it empty.
+
+        It must not be moved into the file, which closing the last connection would do.
+        """
+        log = Path(f"{self.path}-wal")
+        with suppress(OSError):
+            if log.stat().st_size > 0:
+                aside = _aside(log)
+                shutil.copy2(log, aside)
+                os.truncate(log, 0)
+                _warn_of(self.path, aside)
+
+    def put_foreign_log_aside(self) -> None:
+        """Put a log aside that this process has seen beside another file at this path."""
+        known, log = _OPENED.get(self.path), Path(f"{self.path}-wal")
+        file, beside = _id(_stat(str(self.path))), _id(_stat(str(log)))
+        if known is None or file is None or file == known[0] or beside != known[1]:
+            return
+        with suppress(OSError):
+            if log.stat().st_size > 0:
+                aside = _aside(log)
+                log.rename(aside)
+                _warn_of(self.path, aside)
+            else:
+                log.unlink()
+            Path(f"{self.path}-shm").unlink(missing_ok=True)
 
     def _check(self, create: bool) -> None:
         """Refuse a file that is not there or not ours, before connecting makes it or changes it."""
@@ -142,6 +184,19 @@ class SqliteFile:
             raise StorageError(
                 f"sqlite:///{self.path}: cannot have a write-ahead log here, without which it is not safe"
             )
+
+
+def _aside(log: Path) -> Path:
+    """Return where a log goes whose file was replaced."""
+    return log.with_name(f"{log.name}.of-replaced-file-{time.time_ns()}")
+
+
+def _warn_of(path: Path, aside: Path) -> None:
+    _log.warning("%s: was replaced; the log of the file before it is kept as %s", path, aside.name)
+
+
+def _id(found: os.stat_result | None) -> FileId | None:
+    return None if found is None else (found.st_dev, found.st_ino)
 
 
 def _stat(path: str) -> os.stat_result | None:

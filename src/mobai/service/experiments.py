@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-from mobai.errors import AnotherHistoryError, InputError, NotFoundError, StorageError
+from mobai.errors import AnotherHistoryError, FileReplacedError, InputError, NotFoundError, StorageError
 from mobai.live.experiment import Experiment
 from mobai.live.journal import Journal
 from mobai.live.storage import open_journal
@@ -18,6 +18,10 @@ _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 _MOST_LOADED = 256
+REPLACED = (
+    "the file of the storage was replaced under the service; nothing is read or written until the service is started "
+    "again"
+)
 
 
 class OpenExperiments:
@@ -26,6 +30,7 @@ class OpenExperiments:
     def __init__(self, storage: str | Journal, *, create: bool = True) -> None:
         self.storage, self._create = storage, create
         self._journal: Journal | None = None
+        self._replaced = False
         self._loaded: OrderedDict[str, Experiment] = OrderedDict()
         self._loading: dict[str, threading.Lock] = {}
         self._lock = threading.RLock()
@@ -34,9 +39,12 @@ class OpenExperiments:
     def journal(self) -> Journal:
         """The journal, opened when it is first needed, and again after it was another one.
 
-        It is made the first time only: one that is gone later must not be replaced by an empty one.
+        It is made the first time only: one that is gone later must not be replaced by an empty one. Where the file of
+        a database was replaced, whoever did so says whether it is to be served: by starting the service again.
         """
         with self._lock:
+            if self._replaced:
+                raise StorageError(REPLACED)
             if self._journal is None:
                 try:
                     self._journal = open_journal(self.storage, create=self._create)
@@ -88,7 +96,9 @@ class OpenExperiments:
             if isinstance(error, NotFoundError):
                 self._loaded.pop(name, None)
             elif isinstance(error, AnotherHistoryError):
-                _log.warning("%s: %s; loading anew", name, str(error).partition("; ")[0])
+                self._replaced = self._replaced or isinstance(error, FileReplacedError)
+                then = "refusing everything until the service is started again" if self._replaced else "loading anew"
+                _log.warning("%s: %s; %s", name, str(error).partition("; ")[0], then)
                 self._loaded.clear()
                 self._journal = None
 

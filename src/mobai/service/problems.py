@@ -12,7 +12,8 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from mobai.errors import AnotherHistoryError, ConflictError, InputError, NotFoundError, StorageError
+from mobai.errors import AnotherHistoryError, ConflictError, FileReplacedError, InputError, NotFoundError, StorageError
+from mobai.service.experiments import REPLACED
 
 MEDIA_TYPE = "application/problem+json"
 _CODES = {NotFoundError: 404, ConflictError: 409, InputError: 422, StorageError: 503}
@@ -61,7 +62,9 @@ async def answer_error(request: Request, error: Exception) -> Response:
     code, detail = code_of(error), str(error).partition("; there are ")[0]
     if isinstance(error, StorageError):
         detail = request.app.state.service.without_address(detail)
-    if isinstance(error, AnotherHistoryError):
+    if isinstance(error, FileReplacedError):
+        detail = REPLACED
+    elif isinstance(error, AnotherHistoryError):
         detail = "the storage was replaced or restored, and is loaded anew; try again"
     headers = {"Retry-After": str(_SECONDS)} if code == 503 else {}
     pointers = [(place, detail)] if code in (404, 409, 422) and (place := _place(detail, await _body(request))) else []
