@@ -20,6 +20,7 @@ from tests.databases import free_port
 
 from mobai.live.journal import Journal
 from mobai.service.app import make_app
+from mobai.service.server import uvicorn_config
 from mobai.service.service import Service
 
 API = "/api/v1/experiments"
@@ -74,10 +75,11 @@ class Client:
 @contextmanager
 def running(storage: str | Journal, **options: Any) -> Iterator[tuple[Client, Service]]:
     """Serve a storage from a thread of this process."""
-    hosts = options.pop("hosts", ())
+    hosts, behind_proxy = options.pop("hosts", ()), options.pop("behind_proxy", False)
     service = Service(storage, **options)
     port = free_port()
-    config = uvicorn.Config(make_app(service, hosts=hosts), port=port, log_config=None, timeout_graceful_shutdown=5)
+    app = make_app(service, hosts=hosts, behind_proxy=behind_proxy)
+    config = uvicorn_config(app, behind_proxy=behind_proxy, port=port, timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -14,7 +14,7 @@ import pytest
 from tests.service.serving import API, Client, running
 
 from mobai.live.experiment import carry_out_together
-from mobai.service import guard, stream, writer
+from mobai.service import bodies, stream, writer
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_bodies_that_cannot_be(spring: Client, body: bytes) -> None:
 
 
 def test_large_bodies(spring: Client) -> None:
-    body = b'{"reports": []' + b" " * guard.MOST_BYTES + b"}"
+    body = b'{"reports": []' + b" " * bodies.MOST_BYTES + b"}"
     assert spring("POST", f"{API}/spring/reports", body).code == 413
     with socket.create_connection(("127.0.0.1", spring.port), timeout=20) as plain:
         head = f"POST {API}/spring/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -95,7 +95,7 @@ def test_too_many_reports(spring: Client) -> None:
 
 
 def test_slow_bodies(spring: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "SECONDS_FOR_A_BODY", 0.5)
+    monkeypatch.setattr(bodies, "SECONDS_FOR_A_BODY", 0.5)
     with socket.create_connection(("127.0.0.1", spring.port), timeout=20) as plain:
         head = f"POST {API}/spring/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         plain.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())

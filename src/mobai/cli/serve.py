@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     "--host", default="127.0.0.1", show_default=True, help="Where to listen; others than loopback need a token."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 for any that is free.")
-@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name it answers to, behind a proxy.")
+@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name it answers to; needs a token.")
+@click.option("--behind-proxy", is_flag=True, help="Requests come through a proxy with TLS; needs a token.")
 @click.option("--read-only", is_flag=True, help="Answer questions, change nothing.")
 @click.option("--private-webhooks", is_flag=True, help="Let webhooks go to private addresses, too.")
 @click.option("--access-log", is_flag=True, help="Log every request to standard error.")
@@ -35,6 +36,7 @@ def command(
     host: str,
     port: int,
     hosts: tuple[str, ...],
+    behind_proxy: bool,
     read_only: bool,
     private_webhooks: bool,
     access_log: bool,
@@ -48,6 +50,7 @@ def command(
         host=host,
         port=port,
         allowed_hosts=hosts,
+        behind_proxy=behind_proxy,
         read_only=read_only,
         private_webhooks=private_webhooks,
         access_log=access_log,
@@ -67,6 +70,7 @@ def serve_storage(
         serve(
             storage,
             say=lambda line: screen.err.print(f"mobai: {line}", soft_wrap=True),
+            private=sys.stderr.isatty(),
             ready=_open_browser if browser else None,
             **options,
         )

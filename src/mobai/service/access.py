@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
 
+from mobai.service.bodies import MOST_BYTES_FROM_ANYBODY
 from mobai.service.problems import RefusedError
 from mobai.service.tokens import ANYBODY, SESSION, Caller, Tokens
 
@@ -20,6 +21,8 @@ COOKIE = "mobai_session"
 HISTORY = "mobai-history"
 OPEN = "open"  # the scope of what anybody may see
 _SAFE = ("GET", "HEAD")
+# What proxies add: whoever is behind one is not somebody on this machine.
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
 
 def needs(scope: str) -> dict[str, Any]:
@@ -41,11 +44,16 @@ class ScopedRoute(APIRoute):
         async def checked(request: Request) -> Response:
             _decode_path(request)
             request.scope["route"] = self
-            if scope != OPEN:
+            if scope == OPEN:
+                request.scope["most_bytes"] = MOST_BYTES_FROM_ANYBODY
+            else:
                 caller = await identify(request)
                 request.scope["caller"] = caller
                 _allow(request, caller, scope)
+                _show(request)
             await _check_history(request)
+            if request.method not in _SAFE:
+                await request.body()  # not before it is known who sends it
             return await handler(request)
 
         return checked
@@ -53,6 +61,13 @@ class ScopedRoute(APIRoute):
     def bound(self) -> Handler:
         """Return a handler that gives the endpoint its parameters: FastAPI's own."""
         return super().get_route_handler()
+
+
+def _show(request: Request) -> None:
+    """Let the connection be known as one of somebody who may come in."""
+    connection = request.scope.get("mobai.connection")
+    if connection is not None:
+        connection.show()
 
 
 class WorkRoute(ScopedRoute):
@@ -116,7 +131,8 @@ async def identify(request: Request) -> Caller:
         caller = tokens.check(cookie, SESSION)
         if caller is not None:
             return caller
-    if tokens.any or not request.app.state.service.open_without_token:
+    forwarded = any(name in request.headers for name in _FORWARDED)
+    if tokens.any or forwarded or not request.app.state.service.open_without_token:
         raise _unknown("a token is needed: Authorization: Bearer TOKEN; `mobai token create` makes one")
     return ANYBODY
 

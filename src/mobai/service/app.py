@@ -26,8 +26,11 @@ measured, and look at the status at any time: with probability 1 - delta no deci
 Names in paths are percent-encoded. Refusals are `application/problem+json`, with JSON pointers into the body."""
 
 
-def make_app(service: Service, *, hosts: Collection[str] = ()) -> ASGIApp:
-    """Return the ASGI application of a service; it answers to loopback names and these hosts."""
+def make_app(service: Service, *, hosts: Collection[str] = (), behind_proxy: bool = False) -> ASGIApp:
+    """Return the ASGI application of a service; it answers to loopback names and these hosts.
+
+    ``behind_proxy`` says that a proxy names the scheme and the sender of every request.
+    """
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -53,7 +56,7 @@ def make_app(service: Service, *, hosts: Collection[str] = ()) -> ASGIApp:
     for pages in (entrance, documentation, experiments_pages, actions, reading, new, settings):
         app.include_router(pages.router)
     _add_security(app)
-    return Guard(app, hosts, service.metrics)
+    return Guard(app, hosts, service.metrics, behind_proxy)
 
 
 def _as_page(answer: Callable[[Request, Exception], Awaitable[Response]]) -> Callable[[Request, Exception], Any]:

@@ -1,12 +1,10 @@
-"""What every request must pass before anything looks at it: host, size, time, origin; and the headers of every answer.
+"""What every request must pass before anything looks at it: host, size, origin; and the headers of every answer.
 
-Plain ASGI, for speed. Bodies are read here, whole and bounded; paths stay percent-encoded until they are routed, so
-that a slash in a name is part of the name.
+Plain ASGI, for speed. Paths stay percent-encoded until they are routed, so that a slash in a name is part of the name.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import time
@@ -16,13 +14,11 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mobai.service.bodies import BoundedBody
+from mobai.service.connections import MOST_BYTES_OF_HEADERS
 from mobai.service.metrics import Metrics
 from mobai.service.problems import problem
 
-MOST_BYTES = 2 * 2**20
-_MOST_BYTES_OF_HEADERS = 64 * 2**10
-_MOST_BYTES_THROWN_AWAY, _SECONDS_TO_THROW_AWAY = 16 * 2**20, 1.0
-SECONDS_FOR_A_BODY = 15.0
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _METHODS = (*_SAFE, "POST", "PUT", "DELETE")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -44,10 +40,10 @@ _access = logging.getLogger("mobai.service.access")
 
 
 class Guard:
-    """Wraps the application."""
+    """Wraps the application. ``behind_proxy`` says that a proxy names the scheme and the sender of every request."""
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str], metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, hosts: Collection[str], metrics: Metrics, behind_proxy: bool = False) -> None:
+        self._app, self._metrics, self._behind_proxy = app, metrics, behind_proxy
         self._hosts = {host.lower() for host in (*_LOOPBACK, *hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +55,9 @@ class Guard:
         headers = _single(scope["headers"])
         method = scope["method"]
         if method == "HEAD" and not scope["path"].endswith("/stream"):
-            scope["method"] = "GET"  # without what it would send
+            scope = {**scope, "method": "GET"}  # the server leaves out what it would send
+        if self._behind_proxy:
+            _believe_proxy(scope, headers)
 
         async def send_on(message: Message) -> None:
             nonlocal code
@@ -69,30 +67,28 @@ class Guard:
                 if not any(name == b"cache-control" for name, _ in sent):
                     sent.append((b"cache-control", b"no-store"))
                 message["headers"] = sent
-            elif method == "HEAD":
-                message = {**message, "body": b""}
             await send(message)
 
         try:
             refusal = self._refusal(scope, headers)
-            if refusal is None:
-                refusal, receive = await _with_body(scope, headers, receive)
             if refusal is not None:
                 await refusal(scope, receive, send_on)
                 return
             scope["path"] = scope["raw_path"].decode("latin-1")
-            await self._app(scope, receive, send_on)
+            await self._app(scope, BoundedBody(scope, receive), send_on)
         finally:
             route = _template(scope)
             seconds = time.perf_counter() - start
             self._metrics.answered(method if method in _METHODS else "(other)", route, code, seconds)
             if _access.isEnabledFor(logging.INFO):
                 who = getattr(scope.get("caller"), "name", None) or "-"
-                _access.info("%s %s %d %.1f ms, %s", scope["method"], scope["path"], code, 1000 * seconds, who)
+                _access.info("%s %s %d %.1f ms, %s", method, scope["path"], code, 1000 * seconds, who)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Any:
-        if sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_BYTES_OF_HEADERS:
-            return problem(431, f"headers must have at most {_MOST_BYTES_OF_HEADERS:,} bytes", headers=_CLOSE)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_BYTES_OF_HEADERS:
+            return problem(
+                431, f"headers must have at most {MOST_BYTES_OF_HEADERS:,} bytes", headers={"Connection": "close"}
+            )
         host = headers.get(b"host", b"").decode("latin-1")
         if _host_name(host) not in self._hosts:
             return problem(421, "this service does not answer to that Host; --allowed-host NAME adds one")
@@ -145,50 +141,11 @@ def _has_body(headers: dict[bytes, bytes]) -> bool:
     return b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
 
 
-async def _with_body(scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> tuple[Any, Receive]:
-    """Read the body, and return a refusal if it is too large or too slow, with what replays it."""
-    if not _has_body(headers):
-        scope["body_size"] = 0
-        return None, receive
-    parts: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(SECONDS_FOR_A_BODY) as patience:
-            more = True
-            while more:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    return problem(400, "the request was cut off"), receive
-                part = message.get("body", b"")
-                size += len(part)
-                parts.append(part)
-                more = message.get("more_body", False)
-                if size > MOST_BYTES:
-                    # It is read on for a while, and thrown away: else the answer would not arrive.
-                    parts, more = [], more and size <= _MOST_BYTES_THROWN_AWAY
-                    patience.reschedule(asyncio.get_running_loop().time() + _SECONDS_TO_THROW_AWAY)
-    except TimeoutError:
-        if size > MOST_BYTES:
-            return _too_large(), receive
-        return problem(408, f"the body did not come within {SECONDS_FOR_A_BODY:g} seconds", headers=_CLOSE), receive
-    if size > MOST_BYTES:
-        return _too_large(), receive
-    body = b"".join(parts)
-    scope["body_size"] = size
-    given = False
-
-    async def replay() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return None, replay
-
-
-_CLOSE = {"Connection": "close"}
-
-
-def _too_large() -> Any:
-    return problem(413, f"the body must have at most {MOST_BYTES:,} bytes", headers=_CLOSE)
+def _believe_proxy(scope: Scope, headers: dict[bytes, bytes]) -> None:
+    """Take the scheme and the sender of a request from what the proxy says of them."""
+    scheme = headers.get(b"x-forwarded-proto", b"").partition(b",")[0].strip().lower()
+    if scheme in (b"http", b"https"):
+        scope["scheme"] = scheme.decode()
+    sender = headers.get(b"x-forwarded-for", b"").rpartition(b",")[2].strip().decode("latin-1")
+    if sender:
+        scope["client"] = (sender, 0)

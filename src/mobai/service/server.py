@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -21,6 +21,7 @@ from mobai.live.journal import Journal
 from mobai.live.storage import open_journal
 from mobai.rules.sampling.top_two import TopTwo
 from mobai.service.app import make_app
+from mobai.service.connections import Connections, bounded_protocol, raise_descriptor_limit
 from mobai.service.demo import NAME
 from mobai.service.service import Service
 from mobai.service.tokens import TOKEN
@@ -52,6 +53,7 @@ class ServeOptions(TypedDict, total=False):
     host: str
     port: int
     allowed_hosts: Sequence[str]
+    behind_proxy: bool
     read_only: bool
     private_webhooks: bool
     demo: bool
@@ -63,32 +65,39 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8321,
     allowed_hosts: Sequence[str] = (),
+    behind_proxy: bool = False,
     read_only: bool = False,
     private_webhooks: bool = False,
     demo: bool = False,
     say: Callable[[str], None] = print,
+    private: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a storage until the process is told to stop.
 
-    With ``demo``, simulated visitors come to a demonstration. ``say`` is given what the operator should read, and
-    ``ready`` the address for a browser once requests are taken.
+    ``behind_proxy`` says that requests come through a proxy, which names their scheme and their sender. With ``demo``,
+    simulated visitors come to a demonstration. ``say`` is given what the operator should read, with a link to log in if
+    it is ``private`` (a terminal, not a log), and ``ready`` the address for a browser once requests are taken.
     """
-    local = _is_loopback(host)
-    service = Service(storage, read_only=read_only, open_without_token=local, private_webhooks=private_webhooks)
+    exposed = _exposed(host, allowed_hosts, behind_proxy)
+    service = Service(storage, read_only=read_only, open_without_token=not exposed, private_webhooks=private_webhooks)
     service.begin_demo = demo
-    if not local and not _has_tokens(storage):
+    if exposed and not _has_tokens(storage):
         raise InputError(
-            f"host: {host} can be reached by others, so there must be a token; `mobai token create NAME --scope admin` "
-            "makes one"
+            f"{exposed}, so there must be a token; `mobai token create NAME --scope admin` makes one, and keeps it in "
+            "the storage"
         )
     service.tokens.refresh()
     listening = _bind(host, port)
     _get_ready(say)
-    server = _Server(_config(make_app(service, hosts=[host, *allowed_hosts])))
+    app = make_app(service, hosts=[host, *allowed_hosts], behind_proxy=behind_proxy)
+    server = _Server(uvicorn_config(app, behind_proxy=behind_proxy))
     server.service = service
     named = host if ":" not in host else f"[{host}]"
-    link = _announce(service, storage, f"http://{named}:{listening.getsockname()[1]}", say)
+    address = f"http://{named}:{listening.getsockname()[1]}"
+    if behind_proxy and allowed_hosts:
+        address = f"https://{allowed_hosts[0]}"
+    link = _announce(service, storage, address, say, private)
     if ready is not None:
         ready(f"{link}/e/{NAME}" if demo else link)
     server.run(sockets=[listening])
@@ -106,28 +115,32 @@ def _get_ready(say: Callable[[str], None]) -> None:
     gc.freeze()
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def uvicorn_config(app: ASGIApp, *, behind_proxy: bool = False, **options: Any) -> uvicorn.Config:
+    """Return how the application is served; ``options`` are uvicorn's."""
+    connections = Connections(raise_descriptor_limit(), per_address=not behind_proxy)
     return uvicorn.Config(
         app,
+        http=bounded_protocol(connections),
         log_config=None,
         access_log=False,
         server_header=False,
         date_header=False,
         lifespan="on",
         proxy_headers=False,
-        timeout_graceful_shutdown=_SECONDS_TO_END,
         timeout_keep_alive=75,
         backlog=2048,
+        **{"timeout_graceful_shutdown": _SECONDS_TO_END, **options},
     )
 
 
-def _announce(service: Service, storage: str | Journal, address: str, say: Callable[[str], None]) -> str:
-    """Say what is served, and to whom; return the address for a browser."""
+def _announce(service: Service, storage: str | Journal, address: str, say: Callable[[str], None], private: bool) -> str:
+    """Say what is served, and to whom; return the address for a browser. What logs in is said in private only."""
     shown = shown_storage(storage) if isinstance(storage, str) else "a demonstration"
     say(f"serving {shown} at {address}{' (read-only)' if service.read_only else ''}; Ctrl-C ends it")
     if service.tokens.any:
         link = f"{address}/login?code={service.tokens.new_code()}"
-        say(f"log in once, within ten minutes: {link}")
+        with_token = f"log in at {address}/login with a token; `mobai token create NAME --scope admin` makes one"
+        say(f"log in once, within ten minutes: {link}" if private else with_token)
         return link
     if service.begin_demo:
         say(f"simulated visitors are arriving; open {address}/e/{NAME}")
@@ -142,6 +155,16 @@ def _has_tokens(storage: str | Journal) -> bool:
         return bool(open_journal(storage).records(TOKEN))
     except InputError:
         return False
+
+
+def _exposed(host: str, allowed_hosts: Sequence[str], behind_proxy: bool) -> str | None:
+    """Return why others than this machine's users may reach the service, None if they may not."""
+    if not _is_loopback(host):
+        return f"host: {host} can be reached by others"
+    for name in allowed_hosts:
+        if not _is_loopback(name):
+            return f"allowed-host: whoever reaches {name} reaches the service"
+    return "behind-proxy: whoever reaches the proxy reaches the service" if behind_proxy else None
 
 
 def _is_loopback(host: str) -> bool:

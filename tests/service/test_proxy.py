@@ -1,0 +1,63 @@
+"""Whoever is behind a proxy, or reaches another name, is not somebody on this machine: a token is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.service.serving import API, NEW, Client, Process, running
+
+from mobai.errors import InputError
+from mobai.live.sql import SqlJournal
+from mobai.service.server import serve
+from mobai.service.tokens import create_token
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"allowed_hosts": ["mobai.example.org"]}, "allowed-host: whoever reaches mobai.example.org"),
+        ({"behind_proxy": True}, "behind-proxy: whoever reaches the proxy"),
+        ({"host": "0.0.0.0"}, "host: 0.0.0.0 can be reached by others"),
+    ],
+)
+def test_what_exposes_needs_a_token(tmp_path: Path, options: dict[str, object], named: str) -> None:
+    with pytest.raises(InputError, match=named) as found:
+        serve(f"sqlite:///{tmp_path / 'x.db'}", **options)  # type: ignore[arg-type]
+    assert "`mobai token create NAME --scope admin` makes one" in str(found.value)
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_the_documented_setup_is_closed(tmp_path: Path) -> None:
+    words = ["serve", "--storage", f"sqlite:///{tmp_path / 'x.db'}", "--allowed-host", "mobai.example.org"]
+    done = subprocess.run([sys.executable, "-m", "mobai", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "there must be a token" in done.stderr
+
+
+@pytest.mark.parametrize("header", ["X_Forwarded_For", "X_Real_IP", "Forwarded", "Via", "X_Forwarded_Proto"])
+def test_forwarded_requests_need_a_token(client: Client, header: str) -> None:
+    assert client("GET", API, **{header: "1.2.3.4"}).code == 401
+    assert client("POST", API, NEW, **{header: "1.2.3.4"}).code == 401
+    assert client("GET", "/", **{header: "1.2.3.4"}).code in (303, 401)
+    assert client("GET", API).code == 200
+
+
+def test_cookies_are_secure_where_the_proxy_speaks_tls(tmp_path: Path, journal: SqlJournal) -> None:
+    secret = create_token(journal, "ci", "admin")
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    for behind_proxy, scheme, secure in ((True, "https", True), (True, "http", False), (False, "https", False)):
+        with running(f"sqlite:///{tmp_path / 'test.db'}", behind_proxy=behind_proxy) as (client, _):
+            found = client("POST", "/login", f"token={secret}".encode(), **form, X_Forwarded_Proto=scheme)
+            assert ("Secure" in found.headers["set-cookie"]) is secure
+
+
+def test_codes_are_not_for_logs(tmp_path: Path, journal: SqlJournal) -> None:
+    """What logs in is shown to a terminal only; this process writes to a file, as under systemd."""
+    create_token(journal, "ci", "admin")
+    service = Process(f"sqlite:///{tmp_path / 'test.db'}", "--behind-proxy", "--allowed-host", "mobai.example.org")
+    said = service.end()
+    assert "code=" not in said
+    assert "log in at https://mobai.example.org/login with a token" in said
