@@ -137,7 +137,8 @@ class Reporter:
 
 def measure(reporter: Reporter) -> np.ndarray:
     """Report for a while, and return the milliseconds of each."""
-    taken, end = [], time.monotonic() + SECONDS
+    taken: list[float] = []
+    end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         taken.append(reporter.report(fresh=len(taken) % 2 == 1))
         time.sleep(0.01)
@@ -152,10 +153,8 @@ def main() -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        service = subprocess.Popen(
-            [sys.executable, "-m", "mobai", "serve", "--storage", storage, "--port", str(port)],
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS)),
-        )
+        service = subprocess.Popen([sys.executable, "-m", "mobai", "serve", "--storage", storage, "--port", str(port)])
+        resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
         try:
             reporter = Reporter(port, token)
             while True:
