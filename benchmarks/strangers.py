@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import multiprocessing
 import re
 import resource
 import selectors
@@ -15,7 +16,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -40,12 +40,12 @@ KINDS = (
 )  # fmt: skip
 
 
-class Strangers(threading.Thread):
+class Strangers(multiprocessing.Process):
     """Keeps connections open, says little on them, and connects again where it was hung up on."""
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
-        self.port, self.stops, self.came_again = port, False, -STRANGERS
+        self.port, self.came_again = port, multiprocessing.Value("i", -STRANGERS, lock=False)
         self.looks = selectors.DefaultSelector()
         self.away: list[tuple[float, int]] = []
 
@@ -54,12 +54,12 @@ class Strangers(threading.Thread):
         plain.setblocking(False)
         plain.connect_ex(("127.0.0.1", self.port))
         self.looks.register(plain, selectors.EVENT_READ, [number, False])
-        self.came_again += 1
+        self.came_again.value += 1
 
     def run(self) -> None:
         for number in range(STRANGERS):
             self.connect(number)
-        while not self.stops:
+        while True:
             for key, _ in self.looks.select(0.05):
                 plain: socket.socket = key.fileobj  # type: ignore[assignment]
                 try:
@@ -176,8 +176,8 @@ def main() -> None:
                 row = (np.median(taken), late[0], taken.max(), *late[1:], megabytes(service.pid))
                 print(f"{name:40}" + "".join(f"{one:11.1f}" for one in row))
                 if strangers is not None:
-                    strangers.stops = True
-                    print(f"{'(strangers who came again)':40} {strangers.came_again:8,}")
+                    strangers.kill()
+                    print(f"{'(strangers who came again)':40}{strangers.came_again.value:11,}")
         finally:
             service.terminate()
             service.wait(30)
