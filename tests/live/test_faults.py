@@ -159,7 +159,7 @@ def test_a_newer_schema(storage: str) -> None:
     with journal._database.engine.begin() as connection:
         connection.execute(sa.update(schema.version).values(version=99))
     journal.close()
-    with pytest.raises(StorageError, match=r"was written by a newer mobai \(schema 99, this one knows 3\)"):
+    with pytest.raises(StorageError, match=r"was written by a newer mobai \(schema 99, this one knows 4\)"):
         SqlJournal(storage)
 
 
@@ -177,7 +177,7 @@ def test_migrations_run_once_and_in_order(storage: str, monkeypatch: pytest.Monk
     for _ in range(2):
         journal = SqlJournal(storage)
         with journal._database.engine.connect() as connection:
-            assert connection.scalar(sa.select(schema.version.c.version)) == 4
+            assert connection.scalar(sa.select(schema.version.c.version)) == schema.VERSION
             assert "mobai_notes" in sa.inspect(connection).get_table_names()
         assert Experiment.load(journal, "x").verdict().pulls == 1
         journal.close()

@@ -18,7 +18,7 @@ def test_operators_can_listen(caplog: pytest.LogCaptureFixture, tmp_path: Path) 
         (one,) = test.ask()
         test.drop(one)
     said = " ".join(record.getMessage() for record in caplog.records)
-    assert "making the tables of schema 3" in said
+    assert "making the tables of schema 4" in said
     assert "test: assignment 1 was dropped" in said
     journal = MemoryJournal()
     test = new(journal)

@@ -18,6 +18,7 @@ from mobai.live.journal import MemoryJournal
 from mobai.live.schema import VERSION
 from mobai.live.sql import SqlJournal
 from mobai.live.verify import verify
+from mobai.service.tokens import Tokens, create_token
 
 
 def test_a_storage_of_the_first_version(path: Path) -> None:
@@ -45,6 +46,23 @@ def test_a_storage_of_the_first_version(path: Path) -> None:
     assert taken.history() == old.history()
     assert taken.verify().intact
     run(taken, 3)
+
+
+def test_records_of_the_third_version_are_added_up(path: Path) -> None:
+    journal = SqlJournal(url_of(path))
+    secret = create_token(journal, "ci", "admin")
+    journal.put_record("webhook", "w", {"url": "https://example.org"})
+    journal.close()
+    change(path, "ALTER TABLE mobai_schema DROP COLUMN records")
+    change(path, "UPDATE mobai_schema SET version = 3")
+    migrated = SqlJournal(url_of(path))
+    assert migrated.damage() == []
+    tokens = Tokens(lambda: migrated)
+    tokens.refresh()
+    assert tokens.check(secret) is not None
+    change(path, "DELETE FROM mobai_records WHERE kind = 'token'")
+    with pytest.raises(StorageError, match="the tokens of the service are damaged"):
+        migrated.records("token")
 
 
 def test_migrated_under_a_process(storage: str) -> None:

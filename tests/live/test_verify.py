@@ -9,9 +9,11 @@ import pytest
 from tests.live.rounds import new, run
 from tests.live.sqlite_files import change, url_of
 
-from mobai import InputError
+from mobai import InputError, StorageError
 from mobai.live.journal import Journal
+from mobai.live.sql import SqlJournal
 from mobai.live.verify import verify
+from mobai.service.tokens import create_token
 
 
 def test_verify(make_journal: Callable[[], Journal]) -> None:
@@ -19,6 +21,7 @@ def test_verify(make_journal: Callable[[], Journal]) -> None:
     run(test, 30)
     found = test.verify()
     assert found.intact
+    assert found.choices is not None
     assert found.choices.holds
     assert (found.events, found.head) == (test.status().events, test.status().head)
     assert str(found).startswith(f"test: intact, {found.events:,} events, head {found.head}")
@@ -51,3 +54,41 @@ def test_a_head_that_was_written_down(make_journal: Callable[[], Journal]) -> No
     for name, bad in (("test", "x"), ("test", head[:10]), (None, head)):
         with pytest.raises(InputError, match="head must be the hash of an event, 64 digits from 0 to f, of one"):
             verify(journal, name, head=bad)
+
+
+def test_it_says_how_far_it_is(make_journal: Callable[[], Journal]) -> None:
+    journal, heard = make_journal(), []
+    test = new(journal)
+    run(test, 600)
+    (found,) = verify(journal, progress=lambda *about: heard.append(about))
+    assert found.intact
+    assert found.choices is None
+    assert heard[-1] == ("test", found.events, found.events)
+    assert len(heard) > 1
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE mobai_records SET body = replace(body, 'admin', 'tell') WHERE kind = 'token'",
+        "UPDATE mobai_records SET key = 'cj' WHERE key = 'ci'",
+        "UPDATE mobai_records SET kind = 'tokem' WHERE kind = 'token'",
+        "DELETE FROM mobai_records",
+        "UPDATE mobai_schema SET records = replace(records, 'token', 'tokem')",
+        "UPDATE mobai_schema SET records = '{}'",
+        "UPDATE mobai_schema SET records = ''",
+        "INSERT INTO mobai_records VALUES ('token', 'me', '{}')",
+    ],
+)
+def test_records_that_are_not_what_was_written(path: Path, harm: str) -> None:
+    journal = SqlJournal(url_of(path))
+    new(journal)
+    create_token(journal, "ci", "admin")
+    assert verify(path)[0].intact
+    journal.close()
+    change(path, harm)
+    (found,) = verify(path)
+    assert not found.intact
+    assert "damaged" in str(found)
+    with pytest.raises(StorageError, match="damaged"):
+        SqlJournal(url_of(path)).records("token")

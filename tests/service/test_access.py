@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import http.client
 import logging
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.live.sqlite_files import change
 from tests.service.serving import API, NEW, Client, running
 
 from mobai import InputError
@@ -170,3 +172,32 @@ def test_no_secret_is_logged(tmp_path: Path, journal: SqlJournal, caplog: pytest
     for one in (secret, code, cookie, "wrong-secret"):
         assert one not in caplog.text
     assert b"wrong-secret" not in wrong.data
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE mobai_records SET body = replace(body, 'hash', 'hasj') WHERE kind = 'token'",
+        "UPDATE mobai_records SET kind = 'tokem' WHERE kind = 'token'",
+        "DELETE FROM mobai_records WHERE kind = 'token'",
+        "UPDATE mobai_records SET body = replace(body, 'example', 'exampel') WHERE kind = 'webhook'",
+        "DELETE FROM mobai_records WHERE kind = 'webhook'",
+        "UPDATE mobai_schema SET records = '{}'",
+    ],
+)
+def test_records_that_are_changed_or_lost_close_the_service(tmp_path: Path, journal: SqlJournal, harm: str) -> None:
+    secret = create_token(journal, "ci", "admin")
+    path = tmp_path / "test.db"
+    with running(f"sqlite:///{path}") as (client, service):
+        client.token = secret
+        assert client("POST", "/api/v1/webhooks", {"name": "w", "url": "https://example.org/"}).code == 201
+        assert client("GET", API).code == 200
+        change(path, harm)
+        service.tokens._read_at = -math.inf
+        for token in (secret, None):
+            client.token = token
+            assert client("GET", API).code == 503
+            assert client("POST", API, NEW).code == 503
+            assert client("GET", "/").code in (303, 503)
+    with running(f"sqlite:///{path}") as (client, _):
+        assert client("GET", API).code == 503

@@ -1,10 +1,10 @@
-"""The progress bar of simulations, on stderr: trials, pulls per second, time left."""
+"""Progress bars, on stderr: of simulations (trials, pulls per second, time left) and of what is counted."""
 
 from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -30,25 +30,24 @@ class Log:
             screen.err.print(f"mobai: {text} after {now - self._start:,.0f} s", soft_wrap=True)
 
 
-class Bar:
-    """Draws how far a simulation is, or several one after the other; a line now and then if there is no terminal."""
+class _AnyBar:
+    """A bar on a terminal, between two columns of its own; nothing where there is no terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, right: TextColumn, description: str, **fields: Any) -> None:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]}"),
+            right,
             TimeRemainingColumn(),
             console=screen.err,
             transient=True,
             disable=not screen.err.is_terminal,
         )
-        self._task = self._progress.add_task("trials", total=None, speed="(the first time, kernels are compiled)")
-        self._what, self._log = "trials", Log()
-        self._start = self._last = time.monotonic()
+        self._task = self._progress.add_task(description, total=None, **fields)
+        self._log = Log()
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         if not self._progress.disable:
             self._progress.start()
         return self
@@ -58,6 +57,16 @@ class Bar:
     ) -> None:
         if not self._progress.disable:
             self._progress.stop()
+
+
+class Bar(_AnyBar):
+    """Draws how far a simulation is, or several one after the other; a line now and then if there is no terminal."""
+
+    def __init__(self) -> None:
+        at_first = "(the first time, kernels are compiled)"
+        super().__init__(TextColumn("{task.fields[speed]}"), "trials", speed=at_first)
+        self._what = "trials"
+        self._start = self._last = time.monotonic()
 
     def __call__(self, progress: lab.Progress, what: str = "trials") -> None:
         """Move the bar; another ``what`` starts it again, at the moment when the last one was heard of."""
@@ -69,3 +78,17 @@ class Bar:
         if self._progress.disable:
             self._log(f"{progress.done:,} of {progress.total:,} {what}, {speed}")
         self._progress.update(self._task, completed=progress.done, total=progress.total, speed=speed)
+
+
+class CountBar(_AnyBar):
+    """Draws how much of something is done, under a name; a line now and then if there is no terminal."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(TextColumn(what), "")
+        self._what = what
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        """Move the bar."""
+        if self._progress.disable:
+            self._log(f"{name}: {done:,} of {total:,} {self._what}")
+        self._progress.update(self._task, description=name, completed=done, total=total)

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from mobai.errors import ConflictError, InputError, StorageError
-from mobai.live.journal import Event, Journal
+from mobai.live.journal import Event, Journal, Last
 from mobai.live.storage import open_journal
 from mobai.live.verify import verify
 from mobai.views.words import plural
@@ -39,11 +39,10 @@ def backup(storage: str | Path | Journal, path: str | Path) -> int:
     with tempfile.TemporaryDirectory(dir=goal.absolute().parent, prefix=".mobai-backup-") as folder:
         made = Path(folder) / "backup.db"
         if isinstance(journal, SqlJournal) and journal.path is not None:
-            heads = journal.heads()
+            before = {name: journal.last(journal.find(name)) for name in journal.names()}
             _copy_file(journal.path, made)
-            target = open_journal(made)
-            still_there = journal.heads()
-            _compare(target, {name: head for name, head in heads.items() if name in still_there})
+            target, there = open_journal(made), journal.names()
+            _compare(target, {name: last for name, last in before.items() if name in there})
         else:
             target = open_journal(made, create=True)
             target.replace_all((name, _events(journal, name)) for name in journal.names())
@@ -99,10 +98,10 @@ def _events(journal: Journal, name: str) -> Iterator[Event]:
         raise StorageError(f"{name}: the journal is empty; it must begin with 'created'")
 
 
-def _compare(copied: Journal, heads: Mapping[str, tuple[int, str]]) -> None:
+def _compare(copied: Journal, before: Mapping[str, Last]) -> None:
     """Refuse a copy that lacks what was there before it was made, or in which a chain is broken."""
-    for name, (seq, head) in heads.items():
-        copied.read(copied.find(name), seq, 1, head)
+    for name, last in before.items():
+        copied.read(copied.find(name), last.seq, 1, last.hash)
     for name in copied.names():  # a broken chain is noticed now, not when it is needed
         deque(_events(copied, name), maxlen=0)
 

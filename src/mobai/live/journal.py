@@ -60,6 +60,13 @@ class Handle(NamedTuple):
     number: int
 
 
+class Last(NamedTuple):
+    """The last event of an experiment: its number, and its hash."""
+
+    seq: int
+    hash: str
+
+
 # What a record may have been when it does not matter.
 ANYTHING = object()
 
@@ -114,6 +121,10 @@ class Journal(Protocol):
         """
         ...
 
+    def last(self, handle: Handle) -> Last:
+        """Return the number and the hash of the last event."""
+        ...
+
     def snapshot(self, handle: Handle) -> Snapshot | None:
         """Return the latest snapshot, if there is any."""
         ...
@@ -127,11 +138,14 @@ class Journal(Protocol):
         ...
 
     def damage(self) -> list[str]:
-        """Return what the storage itself finds wrong with it."""
+        """Return what is wrong with the storage itself: its database, and the records of a service."""
         ...
 
     def records(self, kind: str) -> dict[str, dict[str, Any]]:
-        """Return what a service keeps in the storage beside the experiments, of one kind, by key."""
+        """Return what a service keeps in the storage beside the experiments, of one kind, by key.
+
+        StorageError if they are not what was written.
+        """
         ...
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any] | None, *, was: object = ANYTHING) -> bool:
@@ -231,6 +245,11 @@ class MemoryJournal:
     def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them, without locking."""
         return _after(self._of(handle), after, head)[:most]
+
+    def last(self, handle: Handle) -> Last:
+        """Return the number and the hash of the last event."""
+        event = self._of(handle)[-1]
+        return Last(event.seq, event.hash)
 
     def snapshot(self, handle: Handle) -> Snapshot | None:
         """Return the latest snapshot, if there is any."""

@@ -134,16 +134,9 @@ class Ledger:
         if not first:
             raise StorageError(f"{self.handle.name}: the journal is empty; it must begin with 'created'")
         state = State(first[0], compare=compare)
-        self._check_name(state)
+        state.check_name(self.handle.name)
         self._catch_up(state, until)
         return state
-
-    def _check_name(self, state: State) -> None:
-        """Refuse the journal of another experiment."""
-        if state.name not in (None, self.handle.name):
-            raise StorageError(
-                f"the journal of {self.handle.name!r} is that of {state.name!r}: names or events were exchanged"
-            )
 
     def _catch_up(self, state: State, until: int | None = None) -> None:
         """Take in what others have appended, a part at a time: a long journal does not fit into memory at once."""
@@ -164,7 +157,7 @@ class Ledger:
             if self._state is not None and not self._agrees(self._state):
                 self._state = None
             if self._state is not None:
-                self._check_name(self._state)
+                self._state.check_name(self.handle.name)
             if kept is not None and self._state is None:
                 _log.warning("%s: the snapshot of event %d is not usable; reading all", self.handle.name, kept.seq)
         if self._state is None:

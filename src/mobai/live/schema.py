@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import sqlalchemy as sa
 
@@ -16,12 +18,14 @@ _log = logging.getLogger(__name__)
 
 metadata = sa.MetaData()
 
-# One row: the version of the tables, and what tells this storage from a copy of it that was restored.
+# One row: the version of the tables, what tells this storage from a copy of it that was restored, and the sums of the
+# service's records by kind.
 version = sa.Table(
     "mobai_schema",
     metadata,
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("identity", sa.Text, nullable=False, server_default=""),
+    sa.Column("records", sa.Text, nullable=False, server_default="{}"),
 )
 experiments = sa.Table(
     "mobai_experiments",
@@ -91,8 +95,28 @@ def _make_records(connection: sa.Connection) -> None:
     )
 
 
+def _sum_records(connection: sa.Connection) -> None:
+    """Add up the records of each kind."""
+    connection.execute(sa.text("ALTER TABLE mobai_schema ADD COLUMN records TEXT NOT NULL DEFAULT '{}'"))
+    sums: dict[str, int] = {}
+    for kind, key, body in connection.execute(sa.text("SELECT kind, key, body FROM mobai_records")):
+        sums[kind] = add_up([sums.get(kind, 0), row_sum(kind, key, body)])
+    text = json.dumps({kind: f"{number:x}" for kind, number in sums.items()}, separators=(",", ":"))
+    connection.execute(sa.text("UPDATE mobai_schema SET records = :text"), {"text": text})
+
+
+def row_sum(kind: str, key: str, body: str) -> int:
+    """Return what a record adds to the sum of its kind."""
+    return int.from_bytes(hashlib.sha256(f"{kind}\n{key}\n{body}".encode()).digest())
+
+
+def add_up(numbers: Iterable[int]) -> int:
+    """Return the sum of hashes; the order does not matter, and one can be taken away again."""
+    return sum(numbers) % 2**256
+
+
 # Step n makes version n + 1 out of version n. Steps are never changed once released, only added.
-MIGRATIONS: list[Callable[[sa.Connection], None]] = [_chain_events, _make_records]
+MIGRATIONS: list[Callable[[sa.Connection], None]] = [_chain_events, _make_records, _sum_records]
 VERSION = 1 + len(MIGRATIONS)
 
 

@@ -24,6 +24,7 @@ from mobai.live.journal import (
     ANYTHING,
     Event,
     Handle,
+    Last,
     Log,
     Snapshot,
     another_history,
@@ -34,7 +35,8 @@ from mobai.live.journal import (
     no_such,
     sealed,
 )
-from mobai.live.schema import VERSION, events, experiments, migrate, new_identity, records, snapshots, version
+from mobai.live.schema import VERSION, events, experiments, migrate, new_identity, snapshots, version
+from mobai.live.sql_records import SqlRecords
 from mobai.live.sqlite_file import SECONDS_TO_WAIT
 
 
@@ -43,7 +45,7 @@ class SqlJournal:
 
     def __init__(self, url: str | sa.URL, *, create: bool = True) -> None:
         self._database = database_at(url, create=create)
-        self._statements = _Statements(self._database)
+        self._statements, self._records = _Statements(self._database), SqlRecords(self._database)
         with self._database.errors, FORKS, ctrl_c_waits():
             migrate(self._database.engine, create=create)
         with self._database.errors, self._database.driver("DEFERRED") as driver:
@@ -58,12 +60,6 @@ class SqlJournal:
     def path(self) -> Path | None:
         """The file of SQLite, None for another database."""
         return self._database.path
-
-    def heads(self) -> dict[str, tuple[int, str]]:
-        """Return the number and the hash of the last event of every experiment."""
-        found = sa.select(experiments.c.name, experiments.c.seq, experiments.c.head)
-        with self._database.errors, self._database.connection("DEFERRED") as connection:
-            return {name: (seq, head) for name, seq, head in connection.execute(found)}
 
     def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
         """Begin an experiment with its first event, or several; InputError if there is one of that name."""
@@ -121,6 +117,12 @@ class SqlJournal:
         with self._database.errors, self._database.driver("DEFERRED") as driver:
             return _SqlLog(driver, self._check(driver, handle), self._statements).after(after, head, most)
 
+    def last(self, handle: Handle) -> Last:
+        """Return the number and the hash of the last event."""
+        with self._database.errors, self._database.driver("DEFERRED") as driver:
+            row = self._check(driver, handle)
+            return Last(row.seq, row.head)
+
     def snapshot(self, handle: Handle) -> Snapshot | None:
         """Return the latest snapshot, if there is any."""
         with self._database.errors, self._database.connection("DEFERRED") as connection:
@@ -150,38 +152,23 @@ class SqlJournal:
             connection.execute(sa.delete(experiments).where(experiments.c.id == handle.number))
 
     def damage(self) -> list[str]:
-        """Return what SQLite finds wrong with its file; PostgreSQL does not say."""
+        """Return what SQLite finds wrong with its file (PostgreSQL does not say), and with the records."""
         if not self._database.sqlite:
-            return []
+            return self._records.damage()
         try:
             with self._database.driver("DEFERRED") as driver:
                 rows = driver.execute("PRAGMA integrity_check(10)").fetchall()
-        except sqlite3.Error as error:
+            return [row[0] for row in rows if row[0] != "ok"] or self._records.damage()
+        except (sqlite3.Error, StorageError) as error:
             return [str(error)]
-        return [row[0] for row in rows if row[0] != "ok"]
 
     def records(self, kind: str) -> dict[str, dict[str, Any]]:
-        """Return the records of one kind, by key."""
-        found = sa.select(records.c.key, records.c.body).where(records.c.kind == kind).order_by(records.c.key)
-        with self._database.errors, self._database.connection("DEFERRED") as connection:
-            return {key: _record(text) for key, text in connection.execute(found)}
+        """Return the records of one kind, by key; StorageError if they are not what was written."""
+        return self._records.read(kind)
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any] | None, *, was: object = ANYTHING) -> bool:
         """Keep a record, or with None remove it; False if it is not as it ``was``."""
-        this = (records.c.kind == kind) & (records.c.key == key)
-        with self._database.errors, self._database.connection("IMMEDIATE") as connection:
-            if not self._database.sqlite:
-                # SQLite has its write lock; here one writer of records at a time.
-                connection.execute(sa.text(f"LOCK TABLE {records.name} IN SHARE ROW EXCLUSIVE MODE"))
-            if was is not ANYTHING:
-                text = connection.scalar(sa.select(records.c.body).where(this))
-                if (None if text is None else _record(text)) != was:
-                    return False
-            connection.execute(sa.delete(records).where(this))
-            if body is not None:
-                row = {"kind": kind, "key": key, "body": encode(dict(body))}
-                connection.execute(sa.insert(records).values(row))
-            return True
+        return self._records.put(kind, key, body, was=was)
 
     def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
         """Put other experiments in place of all there are, in one transaction; the storage has another identity."""
@@ -396,16 +383,6 @@ def _checked_link(head: str, seq: int, kind: Any, at: Any, body: Any, claimed: A
     if not whole or link(head, seq, kind, at, body) != claimed:
         raise StorageError(f"event {seq} is damaged: it is not what was written; `mobai verify` says more")
     return str(claimed)
-
-
-def _record(text: Any) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise StorageError("a record of the service is damaged: it is no JSON object")
-    return found
 
 
 _read_json = json.JSONDecoder().decode

@@ -94,6 +94,11 @@ class State:
         """Arms, objectives and known noise, with arms that were retired."""
         return self._engine.problem
 
+    def check_name(self, name: str) -> None:
+        """Refuse the journal of another experiment than the one of this name."""
+        if self.name not in (None, name):
+            raise StorageError(f"the journal of {name!r} is that of {self.name!r}: names or events were exchanged")
+
     def apply(self, event: Event, reports: list[Report] | None = None) -> Event:
         """Take the next event in; return it as the journal keeps it.
 

@@ -20,7 +20,7 @@ from mobai.problem.objective import is_name
 
 SCOPES = ("read", "tell", "admin")
 PREFIX = "mobai_"
-TOKEN, SESSION = "token", "session"
+TOKEN, SESSION, WEBHOOK = "token", "session", "webhook"
 SECONDS_OF_A_SESSION = 12 * 3600
 _SECONDS_KNOWN, _SECONDS_KNOWN_AT_MOST = 1.0, 5.0  # so long a token that is revoked still works
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -120,10 +120,11 @@ class Tokens:
         return age >= _SECONDS_KNOWN and (not self._reading or age >= _SECONDS_KNOWN_AT_MOST)
 
     def refresh(self) -> None:
-        """Read the tokens again; blocks."""
+        """Read the tokens again; blocks. Where they, or webhooks, are not what was written, nobody is let in."""
         self._reading = True
         try:
             journal = self._journal()
+            journal.records(WEBHOOK)
             self._known = {kind: journal.records(kind) for kind in (TOKEN, SESSION)}
             self._read_at = time.monotonic()
         finally:

@@ -29,10 +29,11 @@ from mobai.live.journal import Journal
 from mobai.problem.objective import is_name
 from mobai.service.delivery import Attempt, check_address, deliver
 from mobai.service.experiments import OpenExperiments
+from mobai.service.tokens import WEBHOOK
 
 _log = logging.getLogger(__name__)
 
-WEBHOOK, DELIVERED, LEASE = "webhook", "delivered", "lease"
+DELIVERED, LEASE = "delivered", "lease"
 FORMATS = ("standard", "slack")
 _PAUSES = (5.0, 30.0, 120.0, 600.0, 3600.0, 6 * 3600.0)
 _SECONDS_BETWEEN_LOOKS = 5.0

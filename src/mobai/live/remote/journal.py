@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from mobai.errors import InputError
-from mobai.live.journal import ANYTHING, Event, Handle, Log, Snapshot, another_history, check_handle
+from mobai.live.journal import ANYTHING, Event, Handle, Last, Log, Snapshot, another_history, check_handle
 from mobai.live.remote.client import HttpClient
 from mobai.live.remote.reading import events_of, reading
 
@@ -69,6 +69,12 @@ class HttpJournal:
                 raise another_history(after)
             found = found[1:]
         return found
+
+    def last(self, handle: Handle) -> Last:
+        """Return the number and the hash of the last event."""
+        with reading():
+            facts = self.client.get("experiments", handle.name)
+            return Last(int(facts["events"]), str(facts["head"]))
 
     def snapshot(self, handle: Handle) -> Snapshot | None:  # noqa: ARG002
         """Return None: snapshots stay with the service."""
