@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.service.receiving import Receiver
 
 from mobai import InputError
+from mobai.service import delivery
 from mobai.service.delivery import check_address, deliver, signature
 
 
@@ -24,6 +29,20 @@ from mobai.service.delivery import check_address, deliver, signature
         "http://[fe80::1%25eth0]/",
         "http://[64:ff9b::7f00:1]/",
         "http://exam ple.org/",
+        "http://[fec0::1]/",
+        "http://[::ffff:8.8.8.8]/",
+        "http://[fc00::1]/",
+        "http://[2002:808:808::1]/",
+        "http://[2001:db8::1]/",
+        "http://[3fff::1]/",
+        "http://[5f00::1]/",
+        "http://[ff02::1]/",
+        "http://[100::1]/",
+        "http://192.0.0.9/",
+        "http://192.88.99.1/",
+        "http://198.18.0.1/",
+        "http://224.0.0.1/",
+        "http://255.255.255.255/",
     ],
 )
 def test_private_addresses(url: str) -> None:
@@ -31,6 +50,33 @@ def test_private_addresses(url: str) -> None:
         check_address(url, allow_private=False)
     attempt = deliver(url, "whsec_AAAA", "msg_1", {}, allow_private=False)
     assert not attempt.taken
+
+
+@pytest.mark.parametrize("url", ["https://8.8.8.8/", "http://[2606:4700::1111]/", "https://192.0.1.1/"])
+def test_public_addresses(url: str) -> None:
+    check_address(url, allow_private=False)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_dripping_receiver(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    """It answers a byte at a time, each within any time-out."""
+    monkeypatch.setattr(delivery, "SECONDS_FOR_A_MESSAGE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            plain, _ = server.accept()
+            with plain, suppress(OSError):
+                while True:
+                    plain.sendall(b"H" if scheme == "http" else bytes([22, 3, 3, 64, 0]))
+                    time.sleep(0.05)
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        start = time.monotonic()
+        attempt = deliver(f"{scheme}://127.0.0.1:{server.getsockname()[1]}/", "whsec_AAAA", "msg_1", {}, True)
+        assert time.monotonic() - start < 5
+        assert not attempt.taken
+        thread.join()
 
 
 def test_the_signature_of_the_specification() -> None:

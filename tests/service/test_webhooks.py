@@ -16,7 +16,8 @@ import pytest
 from tests.service.receiving import Receiver
 from tests.service.serving import API, running
 
-from mobai import ConflictError, Experiment, NotFoundError
+from mobai import ConflictError, Experiment, NotFoundError, backup, restore, views
+from mobai.live.storage import open_journal
 from mobai.service import webhooks
 from mobai.service.experiments import OpenExperiments
 from mobai.service.webhooks import Webhooks
@@ -81,6 +82,49 @@ def test_the_same_id_after_a_restart(tmp_path: Path, receiver: Receiver) -> None
     with running(address, private_webhooks=True):
         time.sleep(0.6)
     assert len(receiver.taken) == before + 2
+
+
+def test_the_same_id_after_a_restore(tmp_path: Path, receiver: Receiver) -> None:
+    """Restored experiments have other numbers; nothing is sent again, under whatever id."""
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test = new(address)
+    Webhooks(OpenExperiments(address)).add("w", receiver.url, private=True)
+    decide(test)
+    with running(address, private_webhooks=True):
+        receiver.wait_for(2)
+    backup(address, tmp_path / "kept.db")
+    restore(tmp_path / "kept.db", address, replace=True)
+    with running(address, private_webhooks=True):
+        time.sleep(1.5)
+        Experiment.load(address, "spring").pause()
+        receiver.wait_for(3)
+    assert [json.loads(body)["type"] for _, body in receiver.taken] == [
+        "experiment.decided",
+        "experiment.stopped",
+        "experiment.paused",
+    ]
+
+
+def test_what_an_earlier_version_has_sent_is_not_sent_again(tmp_path: Path, receiver: Receiver) -> None:
+    """Version 0.2 told experiments apart by their numbers."""
+    address = f"sqlite:///{tmp_path / 'x.db'}"
+    test = new(address)
+    hooks = Webhooks(OpenExperiments(address))
+    hooks.add("w", receiver.url, private=True)
+    decide(test)
+    status, journal = test.status(), open_journal(address)
+    about = f"{test.name}\n{test.number}\n{status.created_at!r}"
+    marks = [one["mark"] for one in views.happenings_json(status)]
+    ids = ["msg_" + hashlib.sha256(f"{about}\n{mark}".encode()).hexdigest()[:32] for mark in marks]
+    for key in journal.records(webhooks.DELIVERED):
+        journal.put_record(webhooks.DELIVERED, key, None)
+    waiting = {"id": ids[1], "kind": "stopped", "text": "spring: stopped", "at": None, "experiment": "spring"}
+    kept = {"ids": ids[:1], "waiting": [waiting]}
+    journal.put_record(webhooks.DELIVERED, json.dumps(["w", "spring", test.number]), kept)
+    with running(address, private_webhooks=True):
+        receiver.wait_for(1)
+        time.sleep(1.5)
+    assert [headers["webhook-id"] for headers, _ in receiver.taken] == ids[1:]
 
 
 def test_two_services_send_once(tmp_path: Path, receiver: Receiver) -> None:

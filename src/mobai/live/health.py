@@ -39,10 +39,12 @@ _KEPT = ("reports", "arrived", "since", "far", "at_top", "border", "early", "ear
 
 
 class Concern(NamedTuple):
-    """Something that looks wrong: its kind, and what it is, in a sentence."""
+    """Something that looks wrong: its kind, what it is in a sentence, and which metric and arm it is about, if any."""
 
     kind: str
     text: str
+    metric: str | None = None
+    arm: str | None = None
 
 
 class Health:
@@ -85,7 +87,7 @@ class Health:
             allowed = math.log(RATE / len(problem.metrics) / 2) + math.log(6 / math.pi**2) - 2 * math.log(arrived)
             if since * math.log1p(-least) < allowed:
                 text = f"{name}: has stopped coming: in none of the last {since:,} reports, in {arrived:,} before"
-                silent.append(Concern("silence", text))
+                silent.append(Concern("silence", text, name))
         return silent
 
     def _drift(self, problem: Problem, observations: Observations) -> list[Concern]:
@@ -99,7 +101,7 @@ class Health:
                     f"{problem.metric_names[m]}: the mean of {problem.arms[arm]} has changed: its first "
                     f"{early[0]:,.0f} rewards and the later ones differ"
                 )
-                found.append(Concern("drift", text))
+                found.append(Concern("drift", text, problem.metric_names[m], problem.arms[arm]))
                 break
         return found
 
@@ -123,11 +125,12 @@ class Health:
                     f"{metric.name}: {share[arm]:.0%} of the rewards of {problem.arms[arm]} are at the upper end of "
                     "the range, as if they were cut off there"
                 )
-                found.append(Concern("edge", text))
+                found.append(Concern("edge", text, metric.name, problem.arms[arm]))
             if self.found.far[m].any():
                 arm = int(self.found.far[m].argmax())
                 count = f"{self.found.far[m, arm]:,} rewards of {problem.arms[arm]}"
-                found.append(Concern("outliers", f"{metric.name}: {count} are far outside the stated sd"))
+                text = f"{metric.name}: {count} are far outside the stated sd"
+                found.append(Concern("outliers", text, metric.name))
         return found
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -151,7 +154,7 @@ def _never_came(problem: Problem, observations: Observations) -> list[Concern]:
         for arm in np.flatnonzero((counts[:, m] == 0) & (answered >= _MANY_ANSWERS)).tolist():
             if counts[:, m].max() >= _MANY_ANSWERS // 2:
                 text = f"{name}: has never come for {problem.arms[arm]}, in {answered[arm]:,} answers"
-                found.append(Concern("silence", text))
+                found.append(Concern("silence", text, name, problem.arms[arm]))
     return found
 
 

@@ -110,7 +110,7 @@ class StatusOut(BaseModel):
     paused_at: str | None
     last_report_at: Annotated[str | None, _about("When something was told last.")]
     ending: Annotated[str | None, _about("Why nothing is handed out.")]
-    concerns: Annotated[list[dict[str, str]], _about("Warnings, which are not part of the guarantee.")]
+    concerns: Annotated[list[dict[str, str | None]], _about("Warnings, which are not part of the guarantee.")]
     objectives: list[ObjectiveOut]
     guardrails: list[dict[str, Any]]
     baseline: str | None

@@ -55,7 +55,7 @@ class Service:
         self.webhooks = Webhooks(self.experiments, allow_private=private_webhooks)
         self.demo, self.begin_demo = Demo(self), False
         self._probe: asyncio.Future[None] | None = None
-        self._slow = CapacityLimiter(8)
+        self._slow, self._sending = CapacityLimiter(8), CapacityLimiter(8)
 
     async def start(self) -> None:
         """Begin to serve."""
@@ -97,6 +97,12 @@ class Service:
         if self._slow.statistics().tasks_waiting >= _MOST_SLOW:
             raise busy("too many requests are waiting for the storage")
         return await to_thread.run_sync(action, limiter=self._slow)
+
+    async def send(self, action: Callable[[], Result]) -> Result:
+        """Do something that waits for somebody else's machine; not with the threads that others need."""
+        if self._sending.statistics().tasks_waiting >= _MOST_SLOW:
+            raise busy("too many messages are being sent")
+        return await to_thread.run_sync(action, limiter=self._sending)
 
     async def read(self, name: str, look: Callable[[Experiment], Result]) -> Result:
         """Return what somebody reads off an experiment."""

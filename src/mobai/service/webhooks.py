@@ -110,7 +110,7 @@ class Webhooks:
         body = {"url": url, "only": only, "events": wanted, "format": format, "secret": secret, "private": private}
         for experiment in self._matching(body):
             ids = [one["id"] for one in _happenings(experiment)]
-            self._journal.put_record(DELIVERED, _key(name, experiment), {"ids": ids})
+            self._journal.put_record(DELIVERED, _key(name, _origin(experiment)), {"ids": ids})
         if not self._journal.put_record(WEBHOOK, name, body, was=None):
             raise ConflictError(f"name: there is a webhook {name!r} already")
         return secret
@@ -218,8 +218,8 @@ class Webhooks:
 
         What was noted once is sent, also if it is no longer so: a pause that was short, a decision that was undone.
         """
-        key = _key(name, experiment)
-        kept = self._journal.records(DELIVERED).get(key) or {}
+        key, records = _key(name, _origin(experiment)), self._journal.records(DELIVERED)
+        kept = records.get(key) or _as_now(records.get(_former_key(name, experiment)), experiment)
         taken, waiting = list(kept.get("ids", [])), list(kept.get("waiting", []))
         known = {*taken, *(one["id"] for one in waiting)}
         new = [one for one in _happenings(experiment) if one["id"] not in known]
@@ -257,14 +257,45 @@ class Webhooks:
 
 
 def _happenings(experiment: Experiment) -> list[dict[str, Any]]:
-    """Return what has happened to an experiment, each with an id that is always the same."""
-    status = experiment.status()
-    found = views.happenings_json(status)
-    about = f"{experiment.name}\n{experiment.number}\n{status.created_at!r}"
+    """Return what has happened to an experiment, each with an id that is always the same, also after a restore."""
+    origin = _origin(experiment)
+    found = views.happenings_json(experiment.status())
     for one in found:
-        one["id"] = "msg_" + hashlib.sha256(f"{about}\n{one.pop('mark')}".encode()).hexdigest()[:32]
+        one.pop("former_mark", None)
+        one["id"] = _id(f"{origin}\n{one.pop('mark')}")
     return found
 
 
-def _key(name: str, experiment: Experiment) -> str:
+def _origin(experiment: Experiment) -> str:
+    """Return the hash of the first event: it stays what it is wherever the experiment is copied or restored to."""
+    return experiment.events(0, 1)[0].hash
+
+
+def _id(text: str) -> str:
+    return "msg_" + hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _key(name: str, origin: str) -> str:
+    return json.dumps([name, origin])
+
+
+def _former_key(name: str, experiment: Experiment) -> str:
     return json.dumps([name, experiment.name, experiment.number])
+
+
+def _as_now(kept: Mapping[str, Any] | None, experiment: Experiment) -> dict[str, Any]:
+    """Return what version 0.2 has noted as delivered, by the ids of now: nothing is sent twice under another one.
+
+    What was still waiting then keeps the id that it may have been sent with.
+    """
+    if kept is None:
+        return {}
+    status = experiment.status()
+    about, origin = f"{experiment.name}\n{experiment.number}\n{status.created_at!r}", _origin(experiment)
+    noted = {*kept.get("ids", []), *(one["id"] for one in kept.get("waiting", []))}
+    ids = [
+        _id(f"{origin}\n{one['mark']}")
+        for one in views.happenings_json(status)
+        if _id(f"{about}\n{one.get('former_mark', one['mark'])}") in noted
+    ]
+    return {"ids": ids, "waiting": kept.get("waiting", [])}

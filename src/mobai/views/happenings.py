@@ -16,7 +16,8 @@ HAPPENINGS = ("decided", "stopped", "barred", "warning", "paused", "ended", "clo
 def happenings_json(status: Status) -> list[dict[str, Any]]:
     """Return what has happened, as plain data; ``mark`` tells each from all others of the experiment, for ever.
 
-    ``at`` is None where it is not known when it happened.
+    ``at`` is None where it is not known when it happened. ``former_mark`` is what earlier versions told warnings apart
+    by.
     """
     verdict = status.verdict
     names = verdict.problem.objective_names
@@ -34,8 +35,10 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
         if out:
             found.append(_one("barred", arm, f"{arm} breaks a limit, and is asked for no more", arm=arm))
     for concern in status.concerns:
+        mark = f"{concern.kind}\n{concern.metric or ''}\n{concern.arm or ''}"
+        one = _one("warning", mark, concern.text, warning=concern.kind, metric=concern.metric, arm=concern.arm)
         subject = concern.text.partition(":")[0] if ":" in concern.text else ""
-        found.append(_one("warning", f"{concern.kind}\n{subject}", concern.text, warning=concern.kind))
+        found.append({**one, "former_mark": f"warning\n{concern.kind}\n{subject}"})
     if status.ending and not status.closed_at and not status.paused_at:
         found.append(_one("ended", status.ending, status.ending))
     for milestone in status.timeline:

@@ -99,4 +99,4 @@ async def remove_webhook(request: Request, webhook: str) -> Response:
 async def try_webhook(request: Request, webhook: str) -> Response:
     """Send a message of the kind `test` now, and return how that went."""
     webhooks = _webhooks(request)
-    return answer(await service_of(request).write(lambda: webhooks.try_out(webhook)))
+    return answer(await service_of(request).send(lambda: webhooks.try_out(webhook)))

@@ -132,7 +132,7 @@ async def try_webhook(request: Request) -> Response:
     _check(request)
     form, service = await read_form(request), service_of(request)
     try:
-        found = await service.write(lambda: service.webhooks.try_out(form.get("name")))
+        found = await service.send(lambda: service.webhooks.try_out(form.get("name")))
     except NotFoundError:
         return await _shown(request, 404, outcome=f"There is no webhook {form.get('name')}.")
     words = "the message arrived" if found["delivered"] else f"it did not arrive: {found['detail']}"
