@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_LONGEST_WORD, _LONGEST_MESSAGE = 120, 2_000
+
+
+def shortened(text: str) -> str:
+    """Return a text whose words, and which itself, are cut where they are too long for one line.
+
+    Examples
+    --------
+    >>> shortened("not " + 1000 * "x" + "!")[:10], len(shortened(1000 * "x"))
+    ('not xxxxxx', 123)
+    """
+    if len(text) <= _LONGEST_WORD:
+        return text
+    short = re.sub(rf"\S{{{_LONGEST_WORD},}}", lambda word: word.group()[:_LONGEST_WORD] + "...", text)
+    return short if len(short) <= _LONGEST_MESSAGE else short[:_LONGEST_MESSAGE] + "..."
 
 
 class InputError(ValueError):
     """An argument, a file or a reward that mobai cannot accept. Nothing was changed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 class TieError(InputError):

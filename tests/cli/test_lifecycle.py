@@ -130,13 +130,13 @@ def test_output_that_cannot_be_encoded(tmp_path: Path) -> None:
     assert done.stderr == "mobai: output: ascii cannot show every character; set PYTHONIOENCODING=utf-8\n"
 
 
-def test_formulas_can_be_defused(capsys: pytest.CaptureFixture[str], storage: str) -> None:
+def test_formulas_are_defused(capsys: pytest.CaptureFixture[str], storage: str) -> None:
     words = ("--arm", "=cmd|' /C calc'!A0", "--arm", "@SUM(1)", "--objective", "-gain:gaussian=1")
     assert mobai(capsys, "create", "x", *words)[0] == 0
     assert mobai(capsys, "ask", "x", "-n", "2")[0] == 0
     assert mobai(capsys, "tell", "x", "1", "--", "-gain=-2")[0] == 0
-    plain = list(csv.reader(io.StringIO(mobai(capsys, "export", "x", "--format", "csv")[1])))
-    safe = list(csv.reader(io.StringIO(mobai(capsys, "export", "x", "--format", "csv", "--excel")[1])))
+    plain = list(csv.reader(io.StringIO(mobai(capsys, "export", "x", "--format", "csv", "--raw")[1])))
+    safe = list(csv.reader(io.StringIO(mobai(capsys, "export", "x", "--format", "csv")[1])))
     assert [row[1] for row in plain[1:]] == ["=cmd|' /C calc'!A0", "@SUM(1)"]
     assert [row[1] for row in safe[1:]] == ["'=cmd|' /C calc'!A0", "'@SUM(1)"]
     assert (safe[0][4], safe[1][4]) == ("'-gain", "-2.0")

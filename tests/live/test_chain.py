@@ -162,6 +162,31 @@ def test_bit_flips(path: Path) -> None:
             assert facts(Experiment.load(url_of(path), "test")) == known
 
 
+@pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
+def test_a_flipped_page_of_the_schema(path: Path, mask: int) -> None:
+    """Names and statements of tables, of which SQLite's own words may not be text: a clear line in any case."""
+    test = new(url_of(path))
+    run(test, 3)
+    test._ledger.journal.close()
+    kept = path.with_suffix(".kept")
+    keep(path, kept)
+    data = kept.read_bytes()
+    refused = []
+    for place in range(100, 4096, 61):
+        for leftover in path.parent.glob("test.db*"):
+            leftover.unlink()
+        path.write_bytes(data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :])
+        try:
+            assert Experiment.load(url_of(path), "test").status().verdict.pulls == 3
+            verify(path)
+        except (StorageError, InputError) as error:
+            refused.append(str(error))
+    assert refused
+    for text in refused:
+        assert "\n" not in text
+        assert "damaged" in text or "not a database" in text or "read-only" in text
+
+
 @pytest.mark.parametrize(
     ("kind", "body"),
     [

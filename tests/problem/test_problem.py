@@ -75,3 +75,11 @@ def test_an_arm_is_an_index_and_a_name() -> None:
 def test_a_stated_sd_has_the_same_limits_as_any() -> None:
     with pytest.raises(InputError, match="objective 'x': sd must be positive, between 1e-50 and 1e"):
         mobai.Problem(2, ["x:gaussian=1e-200"])
+
+
+@pytest.mark.parametrize("count", [100_001, 10**400, -1])
+def test_more_arms_or_objectives_than_can_be(count: int) -> None:
+    with pytest.raises(InputError, match="arms must be names, or a number up to 100,000"):
+        Problem(count, ["x:gaussian=1"])
+    with pytest.raises(InputError, match="objectives must be names, or a number up to 100,000"):
+        Problem(2, count)

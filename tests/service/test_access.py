@@ -82,6 +82,21 @@ def test_only_some_names(guarded: dict[str, Client]) -> None:
     assert only("GET", f"{API}/spring%2F..%2Fautumn").code == 404
 
 
+def test_an_admin_of_some_names_makes_no_others(guarded: dict[str, Client]) -> None:
+    form = {"Content_Type": "application/x-www-form-urlencoded", "Sec_Fetch_Site": "same-origin"}
+    only = guarded["only"]
+    for name in ("summer", "Spring", "demo", "aspring"):
+        assert only("POST", API, {**NEW, "name": name}).code == 403
+    fields = "arms=A%0AB&metrics=1&metric-0-name=x&metric-0-role=max&metric-0-kind=bernoulli&delta=0.05&do=create"
+    login = only("POST", "/login", f"token={only.token}".encode(), **form)
+    cookie = login.headers["set-cookie"].partition(";")[0]
+    refused = only("POST", "/new", f"name=summer&{fields}".encode(), **form, Cookie=cookie)
+    assert (refused.code, b"for experiments named spring* only" in refused.data) == (422, True)
+    assert only("POST", "/demo", b"", **form, Cookie=cookie).code == 403
+    assert guarded["admin"]("GET", f"{API}?only=names").json["names"] == ["spring", "autumn"]
+    assert only("POST", API, {**NEW, "name": "spring 2"}).code == 201
+
+
 def test_webhooks_are_not_for_tokens_of_some_names(guarded: dict[str, Client]) -> None:
     """What is sent would tell of the others."""
     body = {"name": "h", "url": "https://example.org/"}

@@ -170,6 +170,25 @@ def test_too_many_streams(spring: Client, monkeypatch: pytest.MonkeyPatch) -> No
         raise AssertionError("streams that were hung up on must be let go")
 
 
+def test_names_that_are_not_there_are_not_remembered(tmp_path: Path) -> None:
+    with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, service):
+        for n in range(20):
+            assert client("GET", f"{API}/nothing-{n}").code == 404
+            assert client("POST", f"{API}/nothing-{n}/assignments").code == 404
+            assert client("GET", f"{API}/nothing-{n}/stream").code == 404
+        kept = (service.experiments._loading, service.experiments._loaded, service.statuses._known)
+        assert [len(one) for one in (*kept, service.streams._topics)] == [0, 0, 0, 0]
+
+
+def test_long_words_are_cut_in_refusals(spring: Client) -> None:
+    for body in ({"n": 1, "if_decided": "x" * 900}, {"n": 1, "by": "x" * 200_000}):
+        found = spring("POST", f"{API}/spring/assignments", body)
+        assert found.code == 422
+        assert len(found.data) < 1000
+    assert len(spring("POST", f"{API}/spring/reports", reports('{"%s": 1}' % ("x" * 100_000))).data) < 3000
+    assert len(spring("GET", f"{API}/{'x' * 60_000}").data) < 1000
+
+
 def test_methods_and_paths_that_are_not_there(spring: Client) -> None:
     for method in ("PATCH", "TRACE", "PROPFIND"):
         assert spring(method, f"{API}/spring").code in (400, 405)

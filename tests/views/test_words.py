@@ -70,7 +70,7 @@ def test_what_is_outstanding() -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x"])
 def test_no_text_is_a_formula(text: str) -> None:
-    line = views.csv_text([{"name": text, "n": -1.5}], ["name", "n"], excel=True).splitlines()[1:]
+    line = views.csv_text([{"name": text, "n": -1.5}], ["name", "n"]).splitlines()[1:]
     assert "".join(line).lstrip('"').startswith("'")
     assert line[-1].endswith(",-1.5")
 

@@ -23,18 +23,18 @@ def format_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option("--format", "form", type=choice, default="table", show_default=True, help="Output format.")
 
 
-def excel_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Offer CSV in which no text is a formula."""
-    words = "With --format csv: put ' before texts that a spreadsheet would take for formulas."
-    return click.option("--excel", is_flag=True, help=words)
+def raw_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Offer CSV in which texts are as they are."""
+    words = "With --format csv: do not put ' before texts that a spreadsheet would take for formulas."
+    return click.option("--raw", is_flag=True, help=words)
 
 
-def emit(rows: Sequence[Row], form: str, columns: Sequence[str], *, excel: bool = False) -> None:
-    """Print rows; with ``excel``, CSV has no formulas."""
+def emit(rows: Sequence[Row], form: str, columns: Sequence[str], *, raw: bool = False) -> None:
+    """Print rows; CSV has no formulas unless it is to be ``raw``."""
     if form == "json":
         click.echo(json.dumps([_plain(row) for row in rows], indent=2, allow_nan=False))
     elif form == "csv":
-        click.echo(views.csv_text(rows, columns, excel=excel), nl=False)
+        click.echo(views.csv_text(rows, columns, raw=raw), nl=False)
     else:
         table = screen.plain_table(*columns)
         for row in rows:

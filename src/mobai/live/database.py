@@ -172,7 +172,8 @@ class _Errors:
     """Turns the database's complaints into one line that names the storage."""
 
     def __init__(self, engine: sa.Engine, address: Address) -> None:
-        self._complaints = (SQLAlchemyError, engine.dialect.loaded_dbapi.Error)
+        # A complaint about tables whose very names are damaged cannot be decoded.
+        self._complaints = (SQLAlchemyError, engine.dialect.loaded_dbapi.Error, UnicodeDecodeError)
         self._shown, self._secrets = address.shown, address.secrets
 
     def __enter__(self) -> None:
@@ -240,13 +241,19 @@ def _postgresql(url: sa.URL) -> sa.Engine:
     )
 
 
+_DAMAGED = "is damaged; what can be saved, `sqlite3 FILE .recover` saves"
 _PLAIN = {
     "readonly database": "is read-only",
     "unable to open": "cannot be opened: is its folder there, and may it be written?",
     "disk is full": "the disk is full; nothing was changed",
     "disk i/o error": "cannot be written (disk error, or no space left); nothing was changed",
     "not a database": "is not a database of mobai",
-    "malformed": "is damaged; what can be saved, `sqlite3 FILE .recover` saves",
+    "malformed": _DAMAGED,
+    "no such column": _DAMAGED,
+    "no such table": _DAMAGED,
+    "foreign key mismatch": _DAMAGED,
+    "unsupported file format": _DAMAGED,
+    "codec can't decode": _DAMAGED,
     "is locked": f"was locked by somebody else for {SECONDS_TO_WAIT:g} seconds",
     "lock timeout": f"was locked by somebody else for {SECONDS_TO_WAIT:g} seconds",
     "timeout expired": f"did not answer within {_SECONDS_TO_CONNECT:g} seconds",

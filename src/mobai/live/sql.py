@@ -159,7 +159,7 @@ class SqlJournal:
             with self._database.driver("DEFERRED") as driver:
                 rows = driver.execute("PRAGMA integrity_check(10)").fetchall()
             return [row[0] for row in rows if row[0] != "ok"] or self._records.damage()
-        except (sqlite3.Error, StorageError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, StorageError) as error:
             return [str(error)]
 
     def records(self, kind: str) -> dict[str, dict[str, Any]]:

@@ -19,6 +19,8 @@ from mobai.errors import InputError, StorageError
 _log = logging.getLogger(__name__)
 
 SECONDS_TO_WAIT = 60.0
+# What SQLite raises over a damaged file; the words about a damaged name cannot be decoded.
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 # The file, its log, and the index of that.
 _PARTS = ("", "-wal", "-shm")
 
@@ -142,7 +144,7 @@ class SqliteFile:
             raise InputError(f"storage: there is nothing at {self.path}; creating an experiment makes it")
         if there:
             look = f"{self.path.as_uri()}?{self._mode_to_look()}"
-            with suppress(sqlite3.Error), closing(sqlite3.connect(look, uri=True)) as connection:
+            with suppress(*_UNREADABLE), closing(sqlite3.connect(look, uri=True)) as connection:
                 tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
                 if tables and "mobai_schema" not in tables:
                     raise StorageError(

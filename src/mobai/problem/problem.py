@@ -21,6 +21,7 @@ IntArray = npt.NDArray[np.intp]
 _NUMBERS = (Real, np.bool_)
 # Beyond these, squares of standardised gaps would leave the range of floating point numbers.
 _LARGEST = 1e100
+_MOST_NUMBERED = 100_000
 _SD_RANGE = (1e-50, 1e50)
 
 
@@ -260,17 +261,24 @@ def _table(value: Any, name: str) -> FloatArray:
 
 
 def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
-    names = tuple(f"arm {i}" for i in range(arms)) if isinstance(arms, int | np.integer) else _sequence(arms, "arms")
+    names = _numbered("arm", arms) if isinstance(arms, int | np.integer) else _sequence(arms, "arms")
     if len(names) < 2:
         raise InputError(f"arms: at least two are needed to look for a best one, not {len(names)}")
     _check_distinct(names, "arms")
     return names
 
 
+def _numbered(what: str, count: int) -> tuple[str, ...]:
+    """Return names for as many arms or objectives as are asked for."""
+    if not 0 <= count <= _MOST_NUMBERED:
+        raise InputError(f"{what}s must be names, or a number up to {_MOST_NUMBERED:,}")
+    return tuple(f"{what} {i}" for i in range(count))
+
+
 def read_objectives(objectives: Sequence[Objective | str] | int) -> tuple[Objective, ...]:
     """Return objectives given as such, in their short form, or by their number."""
     if isinstance(objectives, int | np.integer):
-        return read_objectives([f"objective {m}" for m in range(objectives)])
+        return read_objectives(_numbered("objective", objectives))
     given = _sequence(objectives, "objectives")
     if not all(isinstance(o, Objective | str) for o in given):
         raise InputError("objectives must be names or Objective values")

@@ -69,14 +69,16 @@ class OpenExperiments:
                 self._loaded.move_to_end(name)
                 return known
             loading = self._loading.setdefault(name, threading.Lock())
-        with loading:  # one thread loads it; others need not wait for it
+        try:
+            with loading:  # one thread loads it; others need not wait for it
+                with self._lock:
+                    known = self._loaded.get(name)
+                if known is None:
+                    known = Experiment.load(self.journal, name)
+                    self.add(known)
+        finally:
             with self._lock:
-                known = self._loaded.get(name)
-            if known is None:
-                known = Experiment.load(self.journal, name)
-                self.add(known)
-        with self._lock:
-            self._loading.pop(name, None)
+                self._loading.pop(name, None)
         return known
 
     def is_loaded(self, name: str) -> bool:

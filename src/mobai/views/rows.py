@@ -14,11 +14,11 @@ from mobai.errors import visible
 Row = Mapping[str, Any]
 
 
-def csv_text(rows: Iterable[Row], columns: Sequence[str], *, excel: bool = False, header: bool = True) -> str:
-    """Return rows as CSV, with a header; with ``excel``, no text in it can be taken for a formula."""
+def csv_text(rows: Iterable[Row], columns: Sequence[str], *, raw: bool = False, header: bool = True) -> str:
+    """Return rows as CSV, with a header. No text in it can be taken for a formula, unless it is to be ``raw``."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    change = _defuse if excel else _same
+    change = _same if raw else _defuse
     if header:
         writer.writerow([change(name) for name in columns])
     writer.writerows([change(plain_value(row.get(name))) for name in columns] for row in rows)

@@ -32,13 +32,13 @@ async def events(
 
 
 @router.get("/experiments/{name}/assignments.csv", openapi_extra=needs("read"), summary="Assignments as CSV")
-async def as_csv(request: Request, name: str, excel: bool = False) -> Response:
-    """Return every assignment with what was told of it; with `excel`, no text can be taken for a formula."""
+async def as_csv(request: Request, name: str, raw: bool = False) -> Response:
+    """Return every assignment with what was told of it; no text can be taken for a formula, unless it is `raw`."""
 
     def parts(rows: Iterator[dict[str, Any]], columns: list[str]) -> Iterator[str]:
-        yield views.csv_text([], columns, excel=excel)
+        yield views.csv_text([], columns, raw=raw)
         while part := list(islice(rows, _ROWS_AT_A_TIME)):
-            yield views.csv_text(part, columns, excel=excel, header=False)
+            yield views.csv_text(part, columns, raw=raw, header=False)
 
     return await _streamed(request, name, parts, "text/csv; charset=utf-8")
 
