@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -285,6 +286,55 @@ def sizes(folder: Path, rounds: int = 15) -> None:
     print(f"status after 500,000 pulls {long:.1f} ms, after 1,000 {short:.1f} ms: ratio {long / short:.2f}")
 
 
+def wide(folder: Path, port: int, arms: int = 1_000, metrics: int = 20) -> None:
+    """Look at an experiment with very many arms, while another one is reported to."""
+    url = f"sqlite:///{folder / 'wide.db'}"
+    rng = random.Random(0)
+    test = Experiment.create(url, "w", [f"a{n}" for n in range(arms)], [f"m{m}:bernoulli" for m in range(metrics)])
+    for _ in range(20):
+        test.record_all([(arm, {f"m{m}": rng.random() < 0.3 for m in range(metrics)}) for arm in test.problem.arms])
+    hand_out(url, 20_000)
+    with served(url, port) as client:
+        looking = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        for what, path in {
+            "status": "/api/v1/experiments/w",
+            "page": "/e/w",
+            "why": "/e/w/explain",
+            "explain": "/api/v1/experiments/w/explain",
+        }.items():
+            taken = []
+            for n in range(5):
+                one = {"arm": f"a{n}", "metrics": {f"m{m}": 1 for m in range(metrics)}}
+                call(client, "POST", "/api/v1/experiments/w/observations", {"observations": [one]})
+                start = time.perf_counter()
+                looking.request("GET", path)
+                size = len(looking.getresponse().read())
+                taken.append(1000 * (time.perf_counter() - start))
+            middle = sorted(taken)[len(taken) // 2]
+            print(f"{what} of {arms:,} arms x {metrics} metrics: {middle:.0f} ms, {size / 1000:,.0f} kB")
+        slowest, n, done = 0.0, 0, threading.Event()
+
+        def look() -> None:
+            for k in range(10):
+                one = {"arm": f"a{k}", "metrics": {"m0": 1}}
+                other = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                call(other, "POST", "/api/v1/experiments/w/observations", {"observations": [one]})
+                other.request("GET", "/api/v1/experiments/w")
+                other.getresponse().read()
+            done.set()
+
+        threading.Thread(target=look).start()
+        while not done.is_set():
+            n += 1
+            start = time.perf_counter()
+            report = {"assignment": n, "metrics": {"clicks": 1, "cost": 1}}
+            call(client, "POST", "/api/v1/experiments/x/reports", {"reports": [report]})
+            slowest = max(slowest, 1000 * (time.perf_counter() - start))
+        print(
+            f"the slowest of {n:,} reports to another experiment, beside statuses of the wide one: {slowest:.0f} ms"
+        )
+
+
 def _cpu(pid: int) -> float:
     """Return how many seconds of processor time a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -303,6 +353,7 @@ def main() -> None:
         batches(folder, 8473)
         viewers(folder, 8474)
         sizes(folder)
+        wide(folder, 8475)
 
 
 if __name__ == "__main__":

@@ -299,6 +299,14 @@ class Engine:
             reaches=partial(self.stopping.reached, self._at_start),
         )
 
+    def still(self) -> Engine:
+        """Return a copy that stays as it is, to be looked at while this one goes on."""
+        made = copy.copy(self)
+        made._evidence, made._check = copy.deepcopy(self._evidence), copy.deepcopy(self._check)
+        made._complete = made._evidence if self._complete is self._evidence else copy.deepcopy(self._complete)
+        made.sampling, made.past = copy.deepcopy(self.sampling), list(self.past)
+        return made
+
     def level(self, log_inv_delta: float) -> float:
         """Return the evidence that delta demands of every objective."""
         return self.stopping.level(self._at_start, log_inv_delta)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mobai.kernels.compiled import entry, kernel
 from mobai.kernels.convex import answer, learned, new_search, next_point, settled
-from mobai.kernels.dense import Vector
+from mobai.kernels.dense import Matrix, Vector
 
 Histograms = npt.NDArray[np.float64]  # objective, arm, point
 
@@ -21,6 +21,8 @@ SHARES = tuple(0.98 * 2.0**-q for q in range(20))
 _SUM = sum(math.exp(-q / 10) for q in range(20))
 LOG_WEIGHTS = tuple(math.log(0.97 / _SUM) - q / 10 for q in range(20))
 LOG_ABSTAINED = math.log(0.03)
+# What is left of a stake by a reward at the end that is bet against.
+LOG_LEFT = tuple(math.log(1.0 + u * -1.0) for u in SHARES)
 # Means are tried no closer than this to the ends of the range.
 MARGIN = 1e-12
 
@@ -28,12 +30,13 @@ MARGIN = 1e-12
 @kernel
 def log_wealth(bins: Histograms, m: int, arm: int, last: int, mean: float, above: bool) -> tuple[float, float]:
     """Return the log-wealth of an arm's bets that its mean is above (or below) a number, and its slope there."""
-    at = mean if above else 1.0 - mean
+    at, against = (mean, 0) if above else (1.0 - mean, last)
     per_point = 1.0 / (last * at)
     top, total, rise = LOG_ABSTAINED, 1.0, 0.0
     for q in range(len(SHARES)):
-        u, value, slope = SHARES[q], LOG_WEIGHTS[q], 0.0
-        for j in range(last + 1):
+        u, slope = SHARES[q], 0.0
+        value = LOG_WEIGHTS[q] + bins[m, arm, against] * LOG_LEFT[q]
+        for j in range(1 if above else 0, last + 1 if above else last):
             count = bins[m, arm, j]
             if count > 0.0:
                 # The distance of the point from the end that is bet against.
@@ -82,9 +85,24 @@ def betting_score(
 
 
 @entry
-def mean_bounds(histograms: Histograms, m: int, last: int, levels: Vector, lower: Vector, upper: Vector) -> None:
-    """Fill in where the log-wealth of bets on both sides of each arm's mean stays below its level, between 0 and 1."""
+def mean_bounds(
+    histograms: Histograms,
+    m: int,
+    last: int,
+    counts: Vector,
+    levels: Vector,
+    known: Matrix,
+    lower: Vector,
+    upper: Vector,
+) -> None:
+    """Fill in where the log-wealth of bets on both sides of each arm's mean stays below its level, between 0 and 1.
+
+    ``known`` has the counts and levels that the bounds were last filled in for: where both are the same, so are they.
+    """
     for arm in range(len(levels)):
+        if known[0, arm] == counts[arm] and known[1, arm] == levels[arm]:
+            continue
+        known[0, arm], known[1, arm] = counts[arm], levels[arm]
         count, total, squares = 0.0, 0.0, 0.0
         for j in range(last + 1):
             point = j / last
@@ -104,7 +122,8 @@ def mean_bounds(histograms: Histograms, m: int, last: int, levels: Vector, lower
 def crossing(bins: Histograms, m: int, arm: int, last: int, mean: float, reach: float, level: float) -> float:
     """Return where the log-wealth of both sides crosses the level on one side of the mean, or the end of the range.
 
-    It is convex and below 0 at the mean: Newton's method comes from outside, so that its points are never inside.
+    It is below 0 at the mean, and convex in the logarithm of the distance from that end, in which it is nearly straight
+    where rewards are few: Newton's method comes from outside, so that its points are never inside.
     """
     end = 0.0 if reach < 0.0 else 1.0
     edge = abs(end - MARGIN)
@@ -117,9 +136,14 @@ def crossing(bins: Histograms, m: int, arm: int, last: int, mean: float, reach: 
         value, slope = top + math.log(one + two), (one * fall + two * rise) / (one + two)
         if x == edge and value <= level:
             return end
-        moved = x - (value - level) / slope if slope * reach > 0.0 else 0.5 * (x + edge)
-        moved = min(max(moved, MARGIN), 1.0 - MARGIN)
-        if value >= level and abs(moved - x) <= 1e-9 * min(x, 1.0 - x):
-            break
+        distance = abs(x - end)
+        steepness = abs(slope) * distance
+        outwards = slope * reach <= 0.0  # beyond the minimum
+        distance *= 0.5 if outwards else math.exp(min((value - level) / steepness, 50.0))
+        moved = min(max(abs(end - distance), MARGIN), 1.0 - MARGIN)
+        near = 1e-9 * min(x, 1.0 - x)
+        if abs(moved - x) <= near:
+            # Where rounding has it inside, as much further out as it can lack.
+            return x if value >= level else x + math.copysign(near, reach)
         x = moved
     return x

@@ -29,7 +29,7 @@ from mobai.live.operations import Operation
 from mobai.live.reports import Metrics, observations_of, reports_of
 from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body
 from mobai.live.state import State
-from mobai.live.status import Status, describe, records_of
+from mobai.live.status import Status, begin_to_describe, describe, records_of
 from mobai.live.storage import client_of, open_journal
 from mobai.live.trace import Series
 from mobai.live.transactions import carry_out, carry_out_all
@@ -311,7 +311,8 @@ class Experiment:
     def status(self) -> Status:
         """Return where the experiment stands: verdict, evidence, counts, means and intervals."""
         with self._ledger.look() as state:
-            return describe(self.name, state)
+            described = begin_to_describe(self.name, state)
+        return described()  # while others go on
 
     def stamp(self) -> tuple[int, str]:
         """Return the number of the last event, and a text that is another one whenever the status is."""
@@ -323,7 +324,8 @@ class Experiment:
     def explain(self) -> Explanation:
         """Return why it is not decided yet, pair by pair, and what the rule would ask for next and why."""
         with self._ledger.look() as state:
-            return state.explain()
+            explained = state.begin_to_explain()
+        return explained()
 
     def series(self) -> Series:
         """Return how it went: some hundred points of evidence, counts, means and intervals, over pulls and time."""

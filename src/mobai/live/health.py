@@ -93,7 +93,9 @@ class Health:
     def _drift(self, problem: Problem, observations: Observations) -> list[Concern]:
         found = []
         tests = len(problem.metrics) * problem.shape[0]
-        for m, arm in np.argwhere(self.found.early[:, :, 0] > 0).tolist():
+        both = self.found.earlier, self.found.early
+        apart = [_may_differ(problem, observations, early, math.log(tests / RATE)) for early in both]
+        for m, arm in np.argwhere(apart[0] | apart[1]).tolist():
             for early in (self.found.earlier[m, arm], self.found.early[m, arm]):
                 if not (early[0] > 0 and self._is_change(problem, observations, m, arm, early, tests)):
                     continue
@@ -207,6 +209,29 @@ def _whole_numbers(family: Family, histogram: FloatArray) -> bool:
         return False
     between = np.arange(bins + 1) % int(bins // steps) > 0
     return not histogram[:, : bins + 1][:, between].any()
+
+
+def _may_differ(
+    problem: Problem, observations: Observations, early: FloatArray, needed: float
+) -> npt.NDArray[np.bool_]:
+    """Return where early and late rewards are far enough apart for the evidence to be worth computing. Shape (M, K).
+
+    Of Gaussian rewards the evidence is below half the square of their distance in standard errors, of others not far
+    above: a quarter of what is needed is asked for.
+    """
+    arrays = observations.arrays
+    n, mean, scatter = early[:, :, 0], early[:, :, 1], early[:, :, 2]
+    later = arrays.counts - n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = (arrays.means - mean) * arrays.counts / later
+        rest = np.maximum(arrays.scatter - scatter - n * later / (n + later) * apart**2, 0.0)
+        known = np.isfinite(problem.sd.T)
+        one, two = (np.where(known, problem.sd.T**2, found / count) for found, count in ((scatter, n), (rest, later)))
+        # A little for what few rewards of a known range do not show.
+        slack = np.where(arrays.objectives.model[:, None] == UNIT, (arrays.objectives.width**2)[:, None] / 4, 0.0)
+        square = apart**2 / ((one + slack / n) / n + (two + slack / later) / later)
+    found: npt.NDArray[np.bool_] = (n > 0) & (later >= 2) & ~(square / 2 < needed / 2)
+    return found
 
 
 def _evidence_of_change(problem: Problem, observations: Observations, m: int, arm: int, early: FloatArray) -> float:

@@ -108,7 +108,7 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
         facts["past"],
     )
     state.timeline = [Milestone(*one) for one in facts["timeline"]]
-    state.trace.restore(_part_of(arrays, "trace_"), state.engine.told)
+    state.trace.restore(_part_of(arrays, "trace_"), state.engine.told, state.problem)
     state.health.restore(_part_of(arrays, "health_"))
     return state
 

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,15 +154,11 @@ class State:
         threshold = self.threshold
         return self.trace.series(self.problem, threshold)
 
-    def explain(self) -> Explanation:
-        """Return why it is not decided yet, and what would be asked for next."""
-        found = explain(self.engine, self.settings.log_inv_delta, self._coins.at(self.assignments.count + 1))
+    def begin_to_explain(self) -> Callable[[], Explanation]:
+        """Take note of the state as it is now, and return what says why it is not decided yet, and what is next."""
+        engine, coins = self.engine.still(), self._coins.at(self.assignments.count + 1)
         ending = "the experiment is closed" if self.closed_at is not None else self.ending(time.time())
-        if ending is not None:
-            return replace(found, next_arm=None, reason=f"nothing is handed out: {ending}")
-        if self.verdict().stopped and found.next_arm is not None:
-            return replace(found, reason=f"everything is decided; if you go on, {found.reason}")
-        return found
+        return partial(_explained, engine, self.settings.log_inv_delta, coins, ending)
 
     def check_open(self) -> None:
         """Refuse to change an experiment that is closed."""
@@ -370,6 +367,15 @@ class State:
             raise InputError("it is not paused")
         self.paused_at = None
         self._note(event)
+
+
+def _explained(engine: Engine, x: float, coins: np.random.Generator, ending: str | None) -> Explanation:
+    found = explain(engine, x, coins)
+    if ending is not None:
+        return replace(found, next_arm=None, reason=f"nothing is handed out: {ending}")
+    if engine.stopped() and found.next_arm is not None:
+        return replace(found, reason=f"everything is decided; if you go on, {found.reason}")
+    return found
 
 
 _HANDLERS: dict[str, Callable[[State, Event], None]] = {

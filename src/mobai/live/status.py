@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mobai import views
 from mobai.engine import Verdict
+from mobai.engine.engine import Engine
 from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES, Assignments
 from mobai.live.health import Concern
 from mobai.live.settings import EVIDENCE
@@ -20,6 +22,7 @@ from mobai.problem import FloatArray, IntArray, Problem
 from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
+from mobai.theory.observations import Observations
 from mobai.views.happenings import NOBODY_QUALIFIES
 
 
@@ -110,40 +113,57 @@ class Status:
 
 def describe(name: str, state: State) -> Status:
     """Put a status together."""
-    problem, engine = state.problem, state.engine
-    observed = engine.observations
-    pulls, assignments = observed.pulls, state.assignments
-    overdue = len(state.overdue(time.time()))
+    return begin_to_describe(name, state)()
+
+
+def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
+    """Take note of a state as it is now, and return what puts its status together, while the state may go on.
+
+    What takes time with many arms (intervals, differences, forecasts) is left to the second step.
+    """
+    problem, assignments, now = state.problem, state.assignments, time.time()
+    observed, engine = state.engine.observations, state.engine.still()
+    overdue = len(state.overdue(now))
+    facts: dict[str, Any] = {
+        "name": name,
+        "rule": state.settings.rule_address,
+        "pending": assignments.pending - overdue,
+        "incomplete": assignments.incomplete,
+        "dropped": assignments.total(DROPPED),
+        "expired": assignments.total(EXPIRED) + overdue,
+        "events": state.seq,
+        "head": state.head,
+        "created_at": state.created_at,
+        "closed_at": state.closed_at,
+        "paused_at": state.paused_at,
+        "last_report_at": state.last_report_at,
+        "concerns": tuple(state.concerns()),
+        "ending": state.ending(now),
+        "timeline": tuple(state.timeline),
+        "weighed_otherwise": state.settings.evidence != EVIDENCE,
+    }
+    return partial(_described, problem, engine, observed, state.refused, facts)
+
+
+def _described(problem: Problem, engine: Engine, source: Observations, refused: int, facts: dict[str, Any]) -> Status:
+    observed, intervals = engine.observations, engine.intervals()
+    source.bounds = observed.bounds  # so that the next status need not find them again
+    pulls = observed.pulls
     with np.errstate(invalid="ignore"):
         means = observed.means * problem.signs
     return Status(
-        name=name,
-        rule=state.settings.rule_address,
-        verdict=state.verdict(),
-        intervals=engine.intervals(),
+        **facts,
+        verdict=replace(engine.verdict(), refused=refused),
+        intervals=intervals,
         active=observed.active,
         asked=observed.asked,
         answered=observed.answered,
         pulls=pulls,
         means=np.where(pulls > 0, means + 0.0, np.nan),
-        pending=assignments.pending - overdue,
-        incomplete=assignments.incomplete,
-        dropped=assignments.total(DROPPED),
-        expired=assignments.total(EXPIRED) + overdue,
-        events=state.seq,
-        head=state.head,
-        created_at=state.created_at,
-        closed_at=state.closed_at,
-        paused_at=state.paused_at,
-        last_report_at=state.last_report_at,
         barred=engine.barred,
         differences=engine.differences(),
-        concerns=tuple(state.concerns()),
-        ending=state.ending(time.time()),
-        timeline=tuple(state.timeline),
         past=tuple((objective, _answer(problem, one.arm), one.pull) for objective, one in engine.past),
         forecast=engine.forecast(),
-        weighed_otherwise=state.settings.evidence != EVIDENCE,
     )
 
 

@@ -1,7 +1,8 @@
 """How an experiment went: at most some hundred points of evidence, counts, means and intervals.
 
-A point is kept whenever the pulls have grown by a sixteenth: every one at first, some 190 in a million. So the
-points are a function of the journal, and cost next to nothing however long it is.
+A point is kept whenever the pulls have grown by a sixteenth: every one at first, some 190 in a million; where there are
+very many arms and metrics, by a quarter. So the points are a function of the journal, and cost next to nothing however
+long it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy.typing as npt
 from mobai.engine.engine import Engine
 from mobai.problem import FloatArray, IntArray, Problem
 
-_GROWTH = 16
+_GROWTH, _GROWTH_IF_WIDE = 16, 4
+_WIDE = 5_000  # arms times metrics
 _TABLES = ("means", "lower", "upper")
 _COUNTS = ("asked", "rewards")
 
@@ -68,7 +70,7 @@ class Trace:
     def note(self, engine: Engine, at: float) -> None:
         """Keep a point, if it is time for one."""
         if engine.told >= self.next:
-            self.next = engine.told + max(engine.told // _GROWTH, 1)
+            self.next = _after(engine.told, engine.problem)
             self._points.append(_point(engine, at))
 
     def series(self, problem: Problem, threshold: float) -> Series:
@@ -96,16 +98,22 @@ class Trace:
             found[name] = np.array(rows)
         return found
 
-    def restore(self, arrays: dict[str, npt.NDArray[Any]], told: int) -> None:
-        """Take over what :meth:`arrays` returned."""
+    def restore(self, arrays: dict[str, npt.NDArray[Any]], told: int, problem: Problem) -> None:
+        """Take over what :meth:`arrays` returned, given how many pulls there are, and of which problem."""
         count = len(arrays.get("pulls", ()))
         if any(len(array) != count for array in arrays.values()):
             raise ValueError("trace: not arrays of the same length")
         self._points = [{name: array[n] for name, array in arrays.items()} for n in range(count)]
         last = int(arrays["pulls"][-1]) if count else 0
-        self.next = last + max(last // _GROWTH, 1) if count else 1
+        self.next = _after(last, problem) if count else 1
         if last > told:
             raise ValueError("trace: it goes further than the pulls")
+
+
+def _after(told: int, problem: Problem) -> int:
+    """Return after how many pulls the next point is kept."""
+    wide = problem.shape[0] * len(problem.metrics) > _WIDE
+    return told + max(told // (_GROWTH_IF_WIDE if wide else _GROWTH), 1)
 
 
 def _point(engine: Engine, at: float) -> dict[str, npt.NDArray[Any]]:

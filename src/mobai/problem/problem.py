@@ -128,6 +128,10 @@ class Problem:
         self.eps = frozen(np.array([metric.eps for metric in self.metrics]))
         self.ranges = _oriented_ranges(self.metrics)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Problem:
+        """Return the problem itself: it never changes."""
+        return self
+
     @property
     def claims(self) -> tuple[int, int]:
         """How many claims can be false: about pairs of arms, at any level; and about limits and the baseline.

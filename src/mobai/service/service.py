@@ -20,12 +20,14 @@ from mobai.service.metrics import Metrics
 from mobai.service.problems import busy
 from mobai.service.renderings import Renderings
 from mobai.service.stream import Streams
+from mobai.service.summaries import Summaries
 from mobai.service.tokens import Tokens
 from mobai.service.webhooks import Webhooks
 from mobai.service.writer import Writer
 
 Result = TypeVar("Result")
 
+ARMS_ON_A_PAGE = 50  # with all their numbers; others have pages of their own
 _MOST_SLOW = 200  # waiting to create, delete or log in
 
 
@@ -50,11 +52,13 @@ class Service:
         self.tokens = Tokens(lambda: self.experiments.journal)
         self.statuses = Renderings(self.experiments, _status)
         self.pages = Renderings(self.experiments, _page)
+        self.summaries = Summaries(self.experiments)
         self.streams = Streams(self.statuses, self.metrics)
         self.page_streams = Streams(self.pages, self.metrics, event="page")
         self.webhooks = Webhooks(self.experiments, allow_private=private_webhooks)
         self.demo, self.begin_demo = Demo(self), False
         self._probe: asyncio.Future[None] | None = None
+        self._checking: asyncio.Future[list[str]] | None = None
         self._slow, self._sending = CapacityLimiter(8), CapacityLimiter(8)
 
     async def start(self) -> None:
@@ -114,6 +118,16 @@ class Service:
             self._probe = asyncio.ensure_future(to_thread.run_sync(self._try_storage, limiter=CapacityLimiter(1)))
         await asyncio.shield(self._probe)
 
+    async def damage(self) -> list[str]:
+        """Return what is wrong with the storage itself. One check at a time, whoever asks: it may read everything."""
+        if self._checking is None or self._checking.done():
+
+            def look() -> list[str]:
+                return self.experiments.journal.damage()
+
+            self._checking = asyncio.ensure_future(to_thread.run_sync(look, limiter=CapacityLimiter(1)))
+        return await asyncio.shield(self._checking)
+
     def _try_storage(self) -> None:
         self.experiments.names()
         if not self.read_only:
@@ -138,6 +152,7 @@ class Service:
         """Forget an experiment that was deleted."""
         self.statuses.forget(name)
         self.pages.forget(name)
+        self.summaries.forget(name)
 
 
 def _status(experiment: Experiment) -> dict[str, Any]:
@@ -145,4 +160,4 @@ def _status(experiment: Experiment) -> dict[str, Any]:
 
 
 def _page(experiment: Experiment) -> dict[str, Any]:
-    return views.page_json(experiment.status(), experiment.series())
+    return views.page_json(experiment.status(), experiment.series(), ARMS_ON_A_PAGE)

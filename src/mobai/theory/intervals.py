@@ -108,11 +108,11 @@ def _student(observations: Observations, m: int, levels: IntervalLevels) -> _End
 
 
 def _unit(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
-    arrays = observations.arrays
-    lower, upper = np.empty((2, len(levels.arms)))
-    mean_bounds(arrays.histograms, m, int(arrays.objectives.bins[m]), levels.arms, lower, upper)
+    arrays, kept = observations.arrays, observations.bounds[m]
+    bins = int(arrays.objectives.bins[m])
+    mean_bounds(arrays.histograms, m, bins, arrays.counts[m], levels.arms, kept[:2], kept[2], kept[3])
     width = arrays.objectives.width[m]
-    return width * lower, width * upper
+    return width * kept[2], width * kept[3]
 
 
 _BY_MODEL: dict[str, Callable[[Observations, int, IntervalLevels], _Ends]] = {

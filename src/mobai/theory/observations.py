@@ -77,6 +77,8 @@ class Observations:
         early = np.zeros((objectives, arms, 4))
         early[:, :, COUNT], early[:, :, PAIR] = 1.0, np.nan
         first = np.where((described.model == UNIT)[:, None], described.offset[:, None], np.full((1, arms), np.nan))
+        # Per metric and arm of a known range: counts, levels, and the bounds of the mean that were found for them.
+        self.bounds = np.full((objectives, 4, arms), np.nan)
         self.arrays = ObservationArrays(
             objectives=described,
             active=active,

@@ -45,7 +45,7 @@ from mobai.views.notebook import (
 from mobai.views.pages import analysis_blocks, analysis_text, comparison_tables, status_blocks, status_text, to_text
 from mobai.views.report import report_html, report_markdown, summary_page
 from mobai.views.rows import csv_text, json_lines, plain_value
-from mobai.views.sheet import page_json, tradeoff_html
+from mobai.views.sheet import numbers_html, page_json, tradeoff_html
 from mobai.views.tables import (
     arms_to_show,
     differences_table,
@@ -116,6 +116,7 @@ __all__ = [
     "missing_text",
     "moment_text",
     "number_text",
+    "numbers_html",
     "objective_rows",
     "page_json",
     "pairs_table",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from mobai.views.charts import allocation_chart, drift_charts, evidence_chart, f
 from mobai.views.charts.scale import svg
 from mobai.views.data import time_text
 from mobai.views.happenings import happenings_json
-from mobai.views.tables import differences_table, limits_table, means_table
+from mobai.views.tables import arms_to_show, differences_table, limits_table, means_table
 from mobai.views.words import certification, headline, intervals_caption, moment_text, plural, status_remarks
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ _DONE = {"paused": "paused", "resumed": "resumed", "closed": "closed"}
 _MOST_MOMENTS = 50
 
 
-def sheet(status: Status, series: Series) -> dict[str, str]:
-    """Return the parts of the sheet by name."""
+def sheet(status: Status, series: Series, most_arms: int | None = None) -> dict[str, str]:
+    """Return the parts of the sheet by name; of more arms than ``most_arms``, only those that matter have numbers."""
     return {
         "headline": f"<p>{escape(headline(status))}</p>",
         "guarantee": f'<p class="quiet">{escape(guarantee_text(status))}</p>',
@@ -35,12 +36,15 @@ def sheet(status: Status, series: Series) -> dict[str, str]:
         "allocation": allocation_chart(series, status),
         "drift": drift_html(series, status),
         "timeline": timeline_html(status),
-        "numbers": numbers_html(status),
+        "numbers": numbers_html(status, _with_numbers(status, most_arms)),
     }
 
 
-def page_json(status: Status, series: Series) -> dict[str, Any]:
-    """Return what a page of an experiment needs, as plain data: its parts, its title, and what has happened."""
+def page_json(status: Status, series: Series, most_arms: int | None = None) -> dict[str, Any]:
+    """Return what a page of an experiment needs, as plain data: its parts, its title, and what has happened.
+
+    ``more_arms`` is how many are left out of the table of all numbers.
+    """
     decided = sum(decision is not None for decision in status.verdict.decisions)
     happened = [{key: one[key] for key in ("mark", "text")} for one in happenings_json(status)]
     return {
@@ -48,7 +52,8 @@ def page_json(status: Status, series: Series) -> dict[str, Any]:
         "paused": status.paused_at is not None,
         "empty": status.verdict.pulls == 0,
         "title": f"{decided} of {len(status.verdict.decisions)} decided - {status.name}",
-        "parts": {**sheet(status, series), "tradeoff": tradeoff_html(status)},
+        "parts": {**sheet(status, series, most_arms), "tradeoff": tradeoff_html(status)},
+        "more_arms": len(status.verdict.problem.arms) - len(_with_numbers(status, most_arms)),
         "happened": happened,
     }
 
@@ -179,12 +184,17 @@ def _time(at: float) -> str:
     return f'<time datetime="{time_text(at)}">{moment_text(at)}</time>'
 
 
-def numbers_html(status: Status) -> str:
-    """Return all numbers as a table."""
+def _with_numbers(status: Status, most: int | None) -> Sequence[int]:
+    """Return the arms whose numbers are shown: all, or those that matter where there are more than ``most``."""
+    arms = range(len(status.verdict.problem.arms))
+    return arms if most is None or len(arms) <= most else arms_to_show(status.verdict, status.pulls)
+
+
+def numbers_html(status: Status, arms: Sequence[int]) -> str:
+    """Return all numbers of some arms as a table."""
     verdict = status.verdict
-    everything = range(len(verdict.problem.arms))
-    table = means_table(verdict, status.pulls, status.means, status.intervals, status.active, list(everything))
-    asked = [f"{int(count):,}" for count in status.asked]
+    table = means_table(verdict, status.pulls, status.means, status.intervals, status.active, arms)
+    asked = [f"{int(status.asked[arm]):,}" for arm in arms]
     rows = [[*row, count] for row, count in zip(table.rows, asked, strict=True)]
     return wide(to_rows(Table([*table.header, "asked for"], rows)), "All numbers")
 

@@ -60,8 +60,8 @@ def progress_table(verdict: Verdict, forecast: Remaining | None, ended: bool = F
 
 def arms_to_show(verdict: Verdict, counts: IntArray) -> list[int]:
     """Return the arms a table has room for: those that lead, then those with the most rewards, in their own order."""
-    leading = {*verdict.leaders, *verdict.recommended}
-    order = sorted(range(len(verdict.problem.arms)), key=lambda i: (i not in leading, -int(counts[i].sum()), i))
+    leading, rewards = {*verdict.leaders, *verdict.recommended}, counts.sum(axis=1).tolist()
+    order = sorted(range(len(rewards)), key=lambda i: (i not in leading, -rewards[i], i))
     return sorted(order[:_MOST_ARMS])
 
 

@@ -34,6 +34,7 @@ from mobai.problem import Problem
 from mobai.rows import Frame
 
 _MOST_ASKED = 1_000
+_PAIRS_AT_A_TIME = 5_000
 
 
 class RemoteExperiment(Experiment):
@@ -217,7 +218,13 @@ class RemoteExperiment(Experiment):
     def explain(self) -> Explanation:
         """Return why it is not decided yet, and what the rule would ask for next and why."""
         with reading():
-            return explanation_of(self._get("explain"))
+            facts = self._get("explain", limit=_PAIRS_AT_A_TIME)
+            while len(facts["pairs"]) < facts["total"]:
+                more = self._get("explain", skip=len(facts["pairs"]), limit=_PAIRS_AT_A_TIME)["pairs"]
+                facts["pairs"] += more
+                if not more:
+                    break
+            return explanation_of(facts)
 
     def series(self) -> Series:
         """Return how it went."""
@@ -263,8 +270,8 @@ class RemoteExperiment(Experiment):
         ledger = self._ledger
         return ledger.journal.read(ledger.handle, after, most)
 
-    def _get(self, *path: str) -> Any:
-        return self._client.call("GET", "experiments", self._name, *path, headers=self._headers).json()
+    def _get(self, *path: str, **query: int) -> Any:
+        return self._client.call("GET", "experiments", self._name, *path, query=query, headers=self._headers).json()
 
     @property
     def _headers(self) -> dict[str, str]:

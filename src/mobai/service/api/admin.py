@@ -54,13 +54,7 @@ async def metrics(request: Request) -> Response:
 @router.get("/storage/damage", openapi_extra=needs("read"), summary="What the database finds wrong with itself")
 async def damage(request: Request) -> Response:
     """Return what the database's own check finds; nothing is a good answer."""
-    service = service_of(request)
-
-    def look() -> list[str]:
-        return service.experiments.journal.damage()
-
-    found = await to_thread.run_sync(look)
-    return answer({"damage": found})
+    return answer({"damage": await service_of(request).damage()})
 
 
 def _webhooks(request: Request) -> Webhooks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -51,7 +52,7 @@ async def list_experiments(
 def _line(service: Service, name: str) -> dict[str, Any]:
     """Return an experiment in a few facts; one that cannot be read does not hide the others."""
     try:
-        return service.experiments.read(name, lambda experiment: views.status_summary(experiment.status()))
+        return service.summaries(name).facts
     except (StorageError, ValueError):
         nothing = dict.fromkeys(("arms", "objectives", "decided", "pulls", "pending", "warnings"), 0)
         return {
@@ -127,10 +128,19 @@ async def series(request: Request, name: str) -> Response:
 
 
 @router.get("/experiments/{name}/explain", openapi_extra=needs("read"), summary="Why this arm, why not stopped")
-async def explain(request: Request, name: str) -> Response:
-    """Return the pairs that hold it up, and what the rule would ask for next and why."""
-    found = await service_of(request).read(name, lambda experiment: views.explanation_json(experiment.explain()))
-    return answer(found)
+async def explain(
+    request: Request,
+    name: str,
+    skip: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=0, le=5_000)] = 1_000,
+) -> Response:
+    """Return the pairs that hold it up, and what the rule would ask for next and why.
+
+    Pairs come in pages, the ones that hold most up first; `total` says how many there are.
+    """
+    found = await service_of(request).read(name, lambda experiment: experiment.explain())
+    part = replace(found, pairs=found.pairs[skip : skip + limit])
+    return answer({**views.explanation_json(part), "total": len(found.pairs)})
 
 
 @router.get("/experiments/{name}/stream", openapi_extra=needs("read"), summary="Follow an experiment")

@@ -18,7 +18,7 @@ from mobai.service.api.experiments import SSE_HEADERS, go_on
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, path_of, see
 from mobai.service.problems import RefusedError
-from mobai.service.service import Service
+from mobai.service.service import ARMS_ON_A_PAGE, Service
 
 router = page_router()
 
@@ -44,27 +44,10 @@ async def index(request: Request, skip: int = 0) -> Response:
 def _row_of(service: Service, name: str) -> dict[str, Any]:
     """Return an experiment in the list; one that cannot be read does not hide the others."""
     try:
-        return service.experiments.read(name, _row)
+        summary = service.summaries(name)
+        return {**summary.facts, **summary.row, "unreadable": None, "path": path_of(name)}
     except (StorageError, ValueError) as error:
         return {"name": name, "path": path_of(name), "unreadable": service.without_address(str(error))}
-
-
-def _row(experiment: Experiment) -> dict[str, Any]:
-    status = experiment.status()
-    verdict = status.verdict
-    open_ones = [m for m, decision in enumerate(verdict.decisions) if decision is None]
-    slowest = min(open_ones, key=lambda m: float(verdict.evidence[m] / verdict.threshold[m]), default=None)
-    share = 1.0 if slowest is None else max(float(verdict.evidence[slowest] / verdict.threshold[slowest]), 0.0)
-    return {
-        **views.status_summary(status),
-        "unreadable": None,
-        "headline": views.headline(status),
-        "path": path_of(status.name),
-        "slowest": None if slowest is None else verdict.problem.objective_names[slowest],
-        "share": f"{share:.0%}",
-        "bar": views.progress_bar(share),
-        "last": None if status.last_report_at is None else views.moment_text(status.last_report_at),
-    }
 
 
 @router.post("/demo", openapi_extra=needs("admin"))
@@ -85,7 +68,8 @@ async def show(request: Request, name: str, x: str | None = None, y: str | None 
     if choice["pair"] != (0, 1):
         drawn = await service.read(name, lambda one: views.tradeoff_html(one.status(), *choice["pair"]))
         parts = {**parts, "tradeoff": drawn}
-    about: dict[str, Any] = {key: rendered.facts[key] for key in ("state", "paused", "empty", "title", "stamp")}
+    shown = ("state", "paused", "empty", "title", "stamp", "more_arms")
+    about: dict[str, Any] = {key: rendered.facts[key] for key in shown}
     about["address"] = f"{request.url.scheme}://{request.headers['host']}"
     about["api"] = f"/api/v1/experiments/{quote(name, safe='')}"
     about["sample"] = await service.read(name, _sample)
@@ -108,6 +92,24 @@ def _choice(experiment: Experiment, x: str | None, y: str | None) -> dict[str, A
     if pair[0] == pair[1]:
         pair = (pair[0], (pair[0] + 1) % len(names))
     return {"objectives": names, "pair": pair}
+
+
+@router.get("/e/{name}/numbers", openapi_extra=needs("read"))
+async def numbers(request: Request, name: str, skip: int = 0) -> Response:
+    """Show all numbers of some arms after the other."""
+    status = await service_of(request).read(name, lambda experiment: experiment.status())
+    total = len(status.verdict.problem.arms)
+    first = min(max(skip, 0), max(total - 1, 0))
+    arms = range(first, min(first + ARMS_ON_A_PAGE, total))
+    facts: dict[str, Any] = {
+        "first": first,
+        "last": arms.stop,
+        "total": total,
+        "table": views.numbers_html(status, arms),
+    }
+    earlier = max(first - ARMS_ON_A_PAGE, 0) if first else None
+    later = arms.stop if arms.stop < total else None
+    return page(request, "numbers.html", name=name, path=path_of(name), earlier=earlier, later=later, **facts)
 
 
 @router.get("/e/{name}/trade-off", openapi_extra=needs("read"))

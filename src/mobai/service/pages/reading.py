@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,19 +20,30 @@ from mobai.service.pages.routing import page_router, path_of
 router = page_router()
 
 _EVENTS = 50
+_PAIRS, _FEWEST_PAIRS = 200, 5
 
 
 @router.get("/e/{name}/explain", openapi_extra=needs("read"))
-async def explain(request: Request, name: str) -> Response:
-    """Show which pairs of arms hold a decision up, and what is asked for next and why."""
-    facts = await service_of(request).read(name, _explanation)
-    return page(request, "explain.html", name=name, path=path_of(name), **facts)
+async def explain(request: Request, name: str, of: str | None = None, skip: int = 0) -> Response:
+    """Show which pairs of arms hold a decision up, and what is asked for next and why; of one objective, page by page.
+
+    Where there are very many pairs, those of each objective that hold it up are shown first.
+    """
+    facts = await service_of(request).read(name, lambda experiment: _explanation(experiment, of, max(skip, 0)))
+    return page(request, "explain.html", name=name, path=path_of(name), of=of, skip=skip, **facts)
 
 
-def _explanation(experiment: Experiment) -> dict[str, Any]:
-    found = experiment.explain()
-    pairs: dict[str, list[Any]] = {name: [] for name in experiment.problem.objective_names}
+def _explanation(experiment: Experiment, of: str | None, skip: int) -> dict[str, Any]:
+    found, names = experiment.explain(), experiment.problem.objective_names
+    shown = [name for name in names if of in (None, name)]
+    most = _PAIRS if of is not None else max(_PAIRS // len(names), _FEWEST_PAIRS)
+    pairs: dict[str, list[Any]] = {name: [] for name in shown}
+    counts = Counter(pair.objective for pair in found.pairs)
+    passed: Counter[str] = Counter()
     for pair in found.pairs:
+        passed[pair.objective] += 1
+        if pair.objective not in pairs or not skip < passed[pair.objective] <= skip + most:
+            continue
         best = max(pair.evidence, pair.broken)
         share = min(max(best / pair.threshold, 0.0), 1.0)
         pairs[pair.objective].append(
@@ -42,8 +54,10 @@ def _explanation(experiment: Experiment) -> dict[str, Any]:
                 "bar": views.progress_bar(1.0 if pair.decided else min(share, 0.999)),
             }
         )
-    limits = views.limit_evidence_table(found) if found.limits else None
-    return {"explanation": found, "pairs": pairs, "limits": limits, "level": _level(found)}
+    limits = views.limit_evidence_table(found) if found.limits and of is None else None
+    left = {name: max(counts[name] - skip - most, 0) for name in shown}
+    about = {"explanation": found, "pairs": pairs, "limits": limits, "level": _level(found)}
+    return {**about, "left": left, "next": skip + most}
 
 
 def _level(found: Any) -> str | None:

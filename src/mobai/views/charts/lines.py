@@ -128,7 +128,8 @@ def allocation_chart(series: Series, status: Status | None = None) -> str:
     if status is not None and _is_later(series, status):
         rows, places = [*rows, status.asked.tolist()], [*places, status.verdict.pulls]
         times = [*times, status.last_report_at or times[-1]]
-    shares = [[count / max(sum(row), 1) for count in row] for row in rows]
+    totals = [max(sum(row), 1) for row in rows]
+    shares = [[count / total for count in row] for row, total in zip(rows, totals, strict=True)]
     order = sorted(range(len(series.problem.arms)), key=lambda i: -shares[-1][i] if shares else i)[:MOST_LINES]
     lines = {series.problem.arms[i]: [row[i] for row in shares] for i in sorted(order)}
     top = min(1.0, 1.1 * max([0.1, *(value for column in lines.values() for value in column)]))

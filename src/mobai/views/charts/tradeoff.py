@@ -6,6 +6,9 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from mobai.document import Table, to_rows
 from mobai.views.charts.scale import Scale, label, line, svg
 from mobai.views.charts.style import wide
@@ -13,7 +16,7 @@ from mobai.views.tables import arms_to_show
 from mobai.views.words import interval_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mobai.live.status import Status
 
@@ -22,6 +25,7 @@ _WORDS = {
     "possible": "undecided",
     "dominated": "another arm is better in both",
 }
+_MOST_LISTED = 50  # arms in the table; of more, those that are drawn
 # The room that a number takes beside its mark, in percent of a narrow chart.
 _WIDE, _HIGH = 6.0, 6.0
 # Where it may lie: in percent of such a chart, and in pixels.
@@ -46,38 +50,34 @@ def standings(status: Status, first: int, second: int) -> dict[int, str]:
     What the intervals and the decisions say holds at once with probability 1 - delta, and so does this. Arms that are
     out are left out; of one without rewards nothing is known.
     """
-    arms = [i for i in range(len(status.active)) if status.active[i] and not status.barred[i]]
-    better = [_is_better(status, m) for m in (first, second)]
-    found = {}
-    for i in arms:
-        others = [j for j in arms if j != i]
-        if any(all(proven(j, i) for proven in better) for j in others):
-            found[i] = "dominated"
-        elif all(any(proven(i, j) for proven in better) for j in others):
-            found[i] = "certain"
-        else:
-            found[i] = "possible"
-    return found
+    arms = np.flatnonzero(status.active & ~status.barred)
+    one, two = (_is_better(status, m)[np.ix_(arms, arms)] for m in (first, second))
+    dominated = (one & two).any(axis=0)
+    certain = (one | two | np.eye(len(arms), dtype=bool)).all(axis=1)
+    words = np.where(dominated, "dominated", np.where(certain, "certain", "possible"))
+    return dict(zip(arms.tolist(), words.tolist(), strict=True))
 
 
-def _is_better(status: Status, m: int) -> Callable[[int, int], bool]:
-    """Return what says whether an arm is proven to be better than another in an objective."""
+def _is_better(status: Status, m: int) -> npt.NDArray[np.bool_]:
+    """Return which arm (row) is proven to be better than which (column) in an objective."""
     low, high = _oriented(status, m)
     verdict = status.verdict
     decision = verdict.decisions[m] if verdict.certified and verdict.problem.objectives[m].eps == 0 else None
     best = None if decision is None or not status.intervals.fitted else decision.arm
     limits = range(len(verdict.problem.guardrails))
     # A rival that breaks a limit may be out of the way of a decision without being worse.
-    broken = {i for i in range(len(low)) if any(verdict.limit_status(c, i) == "broken" for c in limits)}
-    return lambda one, other: low[one] > high[other] or (one == best and other not in broken)
+    broken = np.array([any(verdict.limit_status(c, i) == "broken" for c in limits) for i in range(len(low))])
+    better: npt.NDArray[np.bool_] = low[:, None] > high[None, :]
+    if best is not None and best >= 0:
+        better[best] |= ~broken
+        better[best, best] = False
+    return better
 
 
-def _oriented(status: Status, m: int) -> tuple[Sequence[float], Sequence[float]]:
+def _oriented(status: Status, m: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the ends of the intervals such that more is better."""
-    lower, upper = status.intervals.lower[:, m].tolist(), status.intervals.upper[:, m].tolist()
-    if status.verdict.problem.metrics[m].direction == "max":
-        return lower, upper
-    return [-end for end in upper], [-end for end in lower]
+    lower, upper = status.intervals.lower[:, m], status.intervals.upper[:, m]
+    return (lower, upper) if status.verdict.problem.metrics[m].direction == "max" else (-upper, -lower)
 
 
 def tradeoff_chart(status: Status, first: int, second: int) -> str:
@@ -180,11 +180,14 @@ def _keys() -> str:
 def _table(status: Status, metrics: tuple[int, int], found: dict[int, str], number: dict[int, int]) -> str:
     problem = status.verdict.problem
     rows = []
-    for i, standing in found.items():
+    listed = found if len(found) <= _MOST_LISTED else {i: found[i] for i in found if i in number}
+    for i, standing in listed.items():
         ends = [
             interval_text(*(float(table[i, m]) for table in (status.means, *status.intervals[:2]))) for m in metrics
         ]
         rows.append([problem.arms[i], str(number.get(i, "")), *ends, _WORDS[standing]])
+    if len(listed) < len(found):
+        rows.append([f"... and {len(found) - len(listed):,} more", "", "", "", ""])
     header = ["arm", "number", *(problem.metric_names[m] for m in metrics), "trade-off"]
     table = to_rows(Table(header, rows, left=5))
     return f"<details open><summary>As a table</summary>{wide(table, 'Trade-off')}</details>"
