@@ -60,7 +60,7 @@ def progress_table(verdict: Verdict, forecast: Remaining | None, ended: bool = F
 
 def arms_to_show(verdict: Verdict, counts: IntArray) -> list[int]:
     """Return the arms a table has room for: those that lead, then those with the most rewards, in their own order."""
-    leading, rewards = {*verdict.leaders, *verdict.recommended}, counts.sum(axis=1).tolist()
+    leading, rewards = {*verdict.leaders, *verdict.recommended}, counts.reshape(len(counts), -1).sum(axis=1).tolist()
     order = sorted(range(len(rewards)), key=lambda i: (i not in leading, -rewards[i], i))
     return sorted(order[:_MOST_ARMS])
 
