@@ -330,9 +330,7 @@ def wide(folder: Path, port: int, arms: int = 1_000, metrics: int = 20) -> None:
             report = {"assignment": n, "metrics": {"clicks": 1, "cost": 1}}
             call(client, "POST", "/api/v1/experiments/x/reports", {"reports": [report]})
             slowest = max(slowest, 1000 * (time.perf_counter() - start))
-        print(
-            f"the slowest of {n:,} reports to another experiment, beside statuses of the wide one: {slowest:.0f} ms"
-        )
+        print(f"the slowest of {n:,} reports to another experiment, beside statuses of the wide one: {slowest:.0f} ms")
 
 
 def _cpu(pid: int) -> float:
