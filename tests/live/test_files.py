@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -312,3 +314,62 @@ def test_a_log_that_is_moved_into_the_file_is_nothing(path: Path) -> None:
 def test_a_path_that_is_none() -> None:
     with pytest.raises(InputError, match="must not hold a null character"):
         new("sqlite:///a\0.db")
+
+
+def _killed(path: Path, rounds: int) -> None:
+    """Let a process write, and kill it while its log has something that the file has not."""
+    script = (
+        "import sys, time\n"
+        "from tests.live.rounds import new, run\n"
+        "from mobai import Experiment\n"
+        "run(Experiment.load(sys.argv[1], 'test'), int(sys.argv[2]))\n"
+        "print('written', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    words = [sys.executable, "-c", script, f"sqlite:///{path}", str(rounds)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"written\n"
+        child.kill()
+
+
+def test_a_file_put_in_place_after_a_kill_keeps_clear_of_the_log(path: Path, tmp_path: Path) -> None:
+    """Whose log it was is known to nobody any more; that it does not fit can be seen."""
+    test = new(path)
+    run(test, 10)
+    backup(path, tmp_path / "old.db")
+    test._ledger.journal.close()
+    del test  # nobody here has it open
+    _killed(path, 60)
+    assert Path(f"{path}-wal").stat().st_size > 0
+    path.write_bytes((tmp_path / "old.db").read_bytes())
+    again = Experiment.load(path, "test")
+    assert again.status().verdict.pulls == 10
+    assert again.verify().intact
+    assert len(list(path.parent.glob("test.db-wal.of-replaced-file-*"))) == 1
+
+
+def test_the_log_of_a_killed_process_is_taken_over(path: Path) -> None:
+    test = new(path)
+    run(test, 10)
+    test._ledger.journal.close()
+    _killed(path, 60)
+    os.utime(path)  # as if the log had just been moved into it
+    again = Experiment.load(path, "test")
+    assert again.status().verdict.pulls == 70
+    assert again.verify().intact
+    assert list(path.parent.glob("test.db-wal.of-replaced-file-*")) == []
+
+
+def test_written_over_and_closed_without_a_call(path: Path, tmp_path: Path) -> None:
+    """SQLite moves the log into the file when the last connection is closed; not into another one."""
+    test = new(path)
+    run(test, 10)
+    backup(path, tmp_path / "old.db")
+    run(test, 60)
+    path.write_bytes((tmp_path / "old.db").read_bytes())
+    test._ledger.journal.close()
+    del test
+    again = Experiment.load(path, "test")
+    assert again.status().verdict.pulls == 10
+    assert again.verify().intact

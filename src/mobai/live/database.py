@@ -95,7 +95,14 @@ class Database:
                 self._check_files(connection.connection, "what was written just now may be lost")
 
     def close(self) -> None:
-        """Close every connection that is not in use; a log whose file was replaced does not stay beside another."""
+        """Close every connection that is not in use; a log whose file was replaced does not stay beside another.
+
+        Nor is it moved into one that was written over it, which SQLite does when the last connection is closed.
+        """
+        if self._lost is None and self._file is not None and self._history is not None:
+            with suppress(OSError):
+                if not self._file.is_replaced() and self._history.has_become_another():
+                    self._file.give_up_log()
         _let_go(self.engine, self._idle)
         if self._file is not None:
             self._file.put_foreign_log_aside()
@@ -126,14 +133,24 @@ class Database:
 
     def check_history(self, identity: str, number: int, seq: int) -> None:
         """Refuse a file that was written over in place, given what a transaction has just read of an experiment."""
-        if self._history is not None and self._file is not None and self._history.is_another(identity, number, seq):
-            self._file.give_up_log()
+        if self._history is not None and self._history.is_another(identity, number, seq):
             self._lose("was written over with another one, or its log was cut; nothing was written")
+
+    def check_file(self) -> None:
+        """Refuse a file that is another one now, though nobody has asked for anything."""
+        self._refuse_if_lost()
+        if self._file is not None and not self._file.read_only:
+            if self._file.is_replaced():
+                self._lose("was replaced under this process")
+            if self._history is not None and self._history.has_become_another():
+                self._lose("was written over with another one")
 
     def _lose(self, what: str) -> NoReturn:
         """Let go of a file that is another one now, for all who have it open; whoever opens it anew reads that one."""
         assert self._file is not None
         self._lost = f"sqlite:///{self._file.path}: {what}; load the experiment again"
+        if not self._file.is_replaced():
+            self._file.give_up_log()
         self.close()
         raise FileReplacedError(self._lost)
 
@@ -205,7 +222,12 @@ def database_at(url: str | sa.URL, *, create: bool) -> Database:
     text = address.url.render_as_string(hide_password=False) if file is None else str(file.path)
     key = text, file is not None and file.read_only
     known = _OPEN.get(key)
+    if known is not None:
+        with suppress(FileReplacedError):
+            known.check_file()
     if known is None or not known.usable or (create and file is not None and not file.path.exists()):
+        if file is not None:
+            file.put_strange_log_aside()
         known = _OPEN[key] = Database(address, file)
     return known
 

@@ -30,15 +30,26 @@ class FileHistory:
         self._lock = threading.Lock()
         self._written, self._log_size = (0, 0), 0  # when the file was written last, and how large it and its log were
         self._known: _Content | None = None
+        self._identity = ""  # of the storage, as the last transaction has read it
         self._seen: dict[int, int] = {}  # by experiment, the last event that a transaction has read
 
     def is_another(self, identity: str, number: int, seq: int) -> bool:
         """Whether the file lacks what it had, given what a transaction has just read of one experiment."""
         with self._lock:
-            changed, cut = self._changes()
-            lacks = (changed or cut) and self._lacks_something(identity, cut)
+            self._identity = identity
+            lacks = self._look()
             self._seen[number] = max(seq, self._seen.get(number, 0)) if not lacks else seq
             return lacks
+
+    def has_become_another(self) -> bool:
+        """Whether the file, as it is now, lacks what it had; without a transaction."""
+        with self._lock:
+            self._file.identity()
+            return self._known is not None and self._look()
+
+    def _look(self) -> bool:
+        changed, cut = self._changes()
+        return (changed or cut) and self._lacks_something(self._identity, cut)
 
     def _changes(self) -> tuple[bool, bool]:
         """Whether the file was written since the last look, and whether its log became shorter."""

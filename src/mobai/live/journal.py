@@ -152,6 +152,10 @@ class Journal(Protocol):
         """Keep a record, or with None remove it; return False, and change nothing, if it is not as it ``was``."""
         ...
 
+    def check(self) -> None:
+        """Refuse a storage that is no longer the one that was opened, as far as that costs nothing to find out."""
+        ...
+
     def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
         """Put other experiments, by name with all their events, in place of all there are, in one transaction.
 
@@ -287,6 +291,9 @@ class MemoryJournal:
             else:
                 self._records[kind, key] = encode(dict(body))
             return True
+
+    def check(self) -> None:
+        """Do nothing: nobody else has this memory."""
 
     def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
         """Put other experiments in place of all there are."""

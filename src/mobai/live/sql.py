@@ -183,6 +183,10 @@ class SqlJournal:
                 self._append_all(driver, Handle(name, int(added.scalar_one())), found)
             self._identity = new_identity(connection)
 
+    def check(self) -> None:
+        """Refuse a storage whose file is another one now, though nothing is asked of it."""
+        self._database.check_file()
+
     def close(self) -> None:
         """Let go of files and connections."""
         self._database.close()

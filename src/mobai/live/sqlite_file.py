@@ -21,6 +21,11 @@ _log = logging.getLogger(__name__)
 SECONDS_TO_WAIT = 60.0
 # What SQLite raises over a damaged file; the words about a damaged name cannot be decoded.
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+# Experiments that lack an event, or whose last one is not the one that was written last.
+_INCOMPLETE = """
+    SELECT 1 FROM mobai_experiments e WHERE e.seq <> (SELECT count(*) FROM mobai_events v WHERE v.experiment = e.id)
+    OR NOT EXISTS (SELECT 1 FROM mobai_events v WHERE v.experiment = e.id AND v.seq = e.seq AND v.hash = e.head)
+"""
 # The file, its log, and the index of that.
 _PARTS = ("", "-wal", "-shm")
 
@@ -136,6 +141,38 @@ class SqliteFile:
             else:
                 log.unlink()
             Path(f"{self.path}-shm").unlink(missing_ok=True)
+
+    def put_strange_log_aside(self) -> None:
+        """Put a log aside that does not fit the file, which was written later: somebody has copied over it.
+
+        A process that is killed leaves its log behind, and cannot take it away from the file that is put in place.
+        """
+        log = Path(f"{self.path}-wal")
+        file, beside = _stat(str(self.path)), _stat(str(log))
+        if file is None or beside is None or beside.st_size == 0:
+            return
+        # A log is moved into its file right after it was written, which makes the file the later one for a moment.
+        if file.st_mtime_ns < beside.st_mtime_ns or self._is_sound():
+            return
+        with suppress(OSError):
+            aside = _aside(log)
+            log.rename(aside)
+            Path(f"{self.path}-shm").unlink(missing_ok=True)
+            _warn_of(self.path, aside)
+
+    def _is_sound(self) -> bool:
+        """Whether file and log together are a database in which every experiment has all its events.
+
+        True where nobody can say: it is locked, or of an earlier version.
+        """
+        try:
+            with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, timeout=5)) as connection:
+                whole = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+                return whole and connection.execute(_INCOMPLETE).fetchone() is None
+        except sqlite3.OperationalError as error:
+            return "locked" in str(error) or "no such" in str(error)
+        except _UNREADABLE:
+            return False
 
     def _check(self, create: bool) -> None:
         """Refuse a file that is not there or not ours, before connecting makes it or changes it."""

@@ -53,13 +53,23 @@ class OpenExperiments:
                 self._create = False
             return self._journal
 
+    def watch(self) -> None:
+        """Notice a file that was replaced though nobody asks for anything."""
+        with self._lock:
+            journal = self._journal
+        if journal is not None:
+            try:
+                journal.check()
+            except AnotherHistoryError as error:
+                self.note("the storage", error)
+
     def names(self) -> list[str]:
         """Return the names of all experiments, in the order of their creation."""
 
         def look() -> list[str]:
             return self.journal.names()
 
-        return self._retried(look)
+        return self.retried(look)
 
     def get(self, name: str) -> Experiment:
         """Return an experiment, loaded now or before; NotFoundError if there is none."""
@@ -98,17 +108,18 @@ class OpenExperiments:
             if isinstance(error, NotFoundError):
                 self._loaded.pop(name, None)
             elif isinstance(error, AnotherHistoryError):
-                self._replaced = self._replaced or isinstance(error, FileReplacedError)
+                known, self._replaced = self._replaced, self._replaced or isinstance(error, FileReplacedError)
                 then = "refusing everything until the service is started again" if self._replaced else "loading anew"
-                _log.warning("%s: %s; %s", name, str(error).partition("; ")[0], then)
+                if not known:
+                    _log.warning("%s: %s; %s", name, str(error).partition("; ")[0], then)
                 self._loaded.clear()
                 self._journal = None
 
     def read(self, name: str, look: Callable[[Experiment], Result]) -> Result:
         """Return what somebody reads off an experiment; loaded once more if its journal was replaced."""
-        return self._retried(lambda: look(self.get(name)), name)
+        return self.retried(lambda: look(self.get(name)), name)
 
-    def _retried(self, action: Callable[[], Result], name: str = "") -> Result:
+    def retried(self, action: Callable[[], Result], name: str = "") -> Result:
         """Do it again once if the journal is another one now: nothing was written."""
         try:
             return action()

@@ -28,6 +28,7 @@ from mobai.service.writer import Writer
 Result = TypeVar("Result")
 
 ARMS_ON_A_PAGE = 50  # with all their numbers; others have pages of their own
+_SECONDS_BETWEEN_LOOKS = 1.0  # at the file of the storage
 _MOST_SLOW = 200  # waiting to create, delete or log in
 
 
@@ -59,6 +60,7 @@ class Service:
         self.demo, self.begin_demo = Demo(self), False
         self._probe: asyncio.Future[None] | None = None
         self._checking: asyncio.Future[list[str]] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._slow, self._sending = CapacityLimiter(8), CapacityLimiter(8)
 
     async def start(self) -> None:
@@ -70,12 +72,21 @@ class Service:
         if not self.read_only:
             self.webhooks.start()
             self.writer.after_commit.append(self.webhooks.poke)
+        self._watching = asyncio.create_task(self._watch())
         if self.begin_demo:
             await self.demo.start()
+
+    async def _watch(self) -> None:
+        """Look at the storage now and then, also while nobody asks for anything."""
+        while True:
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            await to_thread.run_sync(self.experiments.watch)
 
     async def stop(self) -> None:
         """Write what is waiting, end streams and deliveries, and let go of the storage."""
         self.end_streams()
+        if self._watching is not None:
+            self._watching.cancel()
         await self.demo.stop()
         for streams in (self.streams, self.page_streams):
             await streams.stop()

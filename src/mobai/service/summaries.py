@@ -34,6 +34,9 @@ class Summaries:
 
     def __call__(self, name: str) -> Summary:
         """Return the summary of an experiment; it is not even loaded if its journal is as it was."""
+        return self._experiments.retried(lambda: self._look(name), name)
+
+    def _look(self, name: str) -> Summary:
         journal = self._experiments.journal
         handle = journal.find(name)
         key, last = (journal.identity, name, handle.number), journal.last(handle)

@@ -89,6 +89,9 @@ class HttpJournal:
         found: list[str] = self.client.get("storage", "damage")["damage"]
         return found
 
+    def check(self) -> None:
+        """Do nothing: the service looks after its storage."""
+
     def close(self) -> None:
         """Close the connection of this thread."""
         self.client.close()
