@@ -322,7 +322,8 @@ def _killed(path: Path, rounds: int) -> None:
         "import sys, time\n"
         "from tests.live.rounds import new, run\n"
         "from mobai import Experiment\n"
-        "run(Experiment.load(sys.argv[1], 'test'), int(sys.argv[2]))\n"
+        "test = Experiment.load(sys.argv[1], 'test')\n"
+        "run(test, int(sys.argv[2]))\n"
         "print('written', flush=True)\n"
         "time.sleep(60)\n"
     )
