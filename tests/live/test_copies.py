@@ -14,7 +14,9 @@ import mobai
 from mobai import Experiment, InputError, StorageError
 from mobai.live import copies
 from mobai.live.copies import backup, copy, restore
+from mobai.live.sql import SqlJournal
 from mobai.live.storage import open_journal
+from mobai.service.tokens import Tokens, create_token
 
 
 def test_backup_while_others_write_and_restore(path: Path, tmp_path: Path) -> None:
@@ -146,3 +148,18 @@ def test_a_copy_that_lacks_something_is_no_backup(path: Path, tmp_path: Path, mo
     with pytest.raises(StorageError, match="not the one this process has read"):
         backup(path, tmp_path / "saved.db")
     assert not (tmp_path / "saved.db").exists()
+
+
+def test_a_backup_holds_no_secrets(path: Path, tmp_path: Path) -> None:
+    """Of tokens only that there were some: a copy that is served is closed, and no token of before opens it."""
+    journal = SqlJournal(url_of(path))
+    run(new(journal), 3)
+    secret = create_token(journal, "ci", "admin")
+    journal.put_record("webhook", "w", {"secret": "whsec_abc"})
+    backup(path, tmp_path / "saved.db")
+    saved = SqlJournal(url_of(tmp_path / "saved.db"))
+    assert (saved.damage(), saved.records("webhook")) == ([], {})
+    assert b"whsec" not in (tmp_path / "saved.db").read_bytes()
+    tokens = Tokens(lambda: saved)
+    tokens.refresh()
+    assert (tokens.any, tokens.check(secret)) == (True, None)

@@ -263,7 +263,7 @@ def _postgresql(url: sa.URL) -> sa.Engine:
     )
 
 
-_DAMAGED = "is damaged; what can be saved, `sqlite3 FILE .recover` saves"
+_DAMAGED = "is damaged; bring a backup back with `mobai restore`"
 _PLAIN = {
     "readonly database": "is read-only",
     "unable to open": "cannot be opened: is its folder there, and may it be written?",

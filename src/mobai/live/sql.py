@@ -170,6 +170,10 @@ class SqlJournal:
         """Keep a record, or with None remove it; False if it is not as it ``was``."""
         return self._records.put(kind, key, body, was=was)
 
+    def forget_secrets(self) -> None:
+        """Keep of every token that there was one, and no other record: for a copy that goes elsewhere."""
+        self._records.forget_secrets()
+
     def replace_all(self, copies: Iterable[tuple[str, Iterable[Event]]]) -> None:
         """Put other experiments in place of all there are, in one transaction; the storage has another identity."""
         with self._database.errors, self._database.connection("IMMEDIATE") as connection:

@@ -7,6 +7,7 @@ lost behind our back changes the sum, and nothing of that kind is read any more:
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from mobai.errors import StorageError
 from mobai.live.database import Database
 from mobai.live.journal import ANYTHING, encode
 from mobai.live.schema import add_up, records, row_sum, version
+
+TOKEN = "token"
 
 
 class SqlRecords:
@@ -55,6 +58,16 @@ class SqlRecords:
             written = encode({one: f"{number:x}" for one, number in sums.items()})
             connection.execute(sa.update(version).values(records=written))
             return True
+
+    def forget_secrets(self) -> None:
+        """Keep of every token that there was one, and nothing else: for a copy that goes elsewhere."""
+        for key, body in self.read(TOKEN).items():
+            self.put(TOKEN, key, {"revoked_at": time.time(), "created_at": body.get("created_at")})
+        with self._database.errors, self._database.connection("DEFERRED") as connection:
+            kinds = list(connection.scalars(sa.select(records.c.kind).distinct()))
+        for kind in kinds:
+            for key in () if kind == TOKEN else self.read(kind):
+                self.put(kind, key, None)
 
     def damage(self) -> list[str]:
         """Return which kinds are not what was written."""

@@ -75,8 +75,10 @@ def verify(
     ``head`` is the hash of a last event that was written down: everything up to it is still what it was if it is found.
     With ``choices`` the rule makes every choice again, which takes several times as long.
     """
-    if head is not None and (name is None or not re.fullmatch("[0-9a-f]{64}", head)):
-        raise InputError(f"head must be the hash of an event, 64 digits from 0 to f, of one experiment, not {head!r}")
+    if head is not None and name is None:
+        raise InputError("head: name the experiment that it is the head of")
+    if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
+        raise InputError(f"head must be the hash of an event, 64 digits from 0 to f, not {head!r}")
     journal = open_journal(storage)
     names = [name] if name else journal.names()
     damage = journal.damage()
@@ -107,7 +109,8 @@ class _Reading:
         self._kept = self._journal.snapshot(self._handle)
         chain = self._read_all()
         known = () if self._written_down is None else (self._found_head(),)
-        database = Finding("database", not damage, "; ".join(damage[:3]) or "sound")
+        sound = "sound, with the records of a service"
+        database = Finding("database", not damage, "; ".join(damage[:3]) or sound)
         findings = (database, chain, *known, self._found_state(chain), self._found_snapshot())
         choices = self._found_choices() if self._choices else None
         return Verification(self._handle.name, self._seq, self._head, findings, choices)
@@ -120,7 +123,7 @@ class _Reading:
                 fresh = self._journal.read(self._handle, self._seq, self._up_to_snapshot(at_a_time), self._head)
             except StorageError as error:
                 if at_a_time == 1:
-                    return Finding("chain", False, str(error))
+                    return Finding("chain", False, str(error).partition("; `mobai verify`")[0])
                 at_a_time = 1  # to name the last event that is sound
                 continue
             if not fresh:

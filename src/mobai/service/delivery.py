@@ -100,7 +100,7 @@ def _connect(host: str, port: int, allow_private: bool) -> socket.socket:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     for _, _, _, _, place in found:
         if not allow_private and not _is_public(ipaddress.ip_address(str(place[0]).partition("%")[0])):
-            raise InputError("the name leads to a private address")
+            raise InputError("the name leads to a private address (mobai serve --private-webhooks allows that)")
     return socket.create_connection((str(found[0][4][0]), port), timeout=SECONDS_FOR_A_MESSAGE)
 
 

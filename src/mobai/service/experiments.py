@@ -44,7 +44,7 @@ class OpenExperiments:
         """
         with self._lock:
             if self._replaced:
-                raise StorageError(REPLACED)
+                raise FileReplacedError(REPLACED)
             if self._journal is None:
                 try:
                     self._journal = open_journal(self.storage, create=self._create)

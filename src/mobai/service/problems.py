@@ -66,7 +66,8 @@ async def answer_error(request: Request, error: Exception) -> Response:
         detail = REPLACED
     elif isinstance(error, AnotherHistoryError):
         detail = "the storage was replaced or restored, and is loaded anew; try again"
-    headers = {"Retry-After": str(_SECONDS)} if code == 503 else {}
+    comes_back = code == 503 and not isinstance(error, FileReplacedError)
+    headers = {"Retry-After": str(_SECONDS)} if comes_back else {}
     pointers = [(place, detail)] if code in (404, 409, 422) and (place := _place(detail, await _body(request))) else []
     return problem(code, detail, pointers=pointers, headers=headers)
 

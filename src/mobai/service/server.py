@@ -18,13 +18,13 @@ from mobai.errors import InputError, StorageError
 from mobai.lab.plan import warm_up_planning
 from mobai.live.addresses import shown_storage
 from mobai.live.journal import Journal
+from mobai.live.sql_records import TOKEN
 from mobai.live.storage import open_journal
 from mobai.rules.sampling.top_two import TopTwo
 from mobai.service.app import make_app
 from mobai.service.connections import Connections, bounded_protocol, raise_descriptor_limit
 from mobai.service.demo import NAME
 from mobai.service.service import Service
-from mobai.service.tokens import TOKEN
 
 _SECONDS_TO_END = 20
 

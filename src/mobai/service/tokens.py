@@ -16,11 +16,12 @@ from typing import Any
 
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live.journal import Journal
+from mobai.live.sql_records import TOKEN
 from mobai.problem.objective import is_name
 
 SCOPES = ("read", "tell", "admin")
 PREFIX = "mobai_"
-TOKEN, SESSION, WEBHOOK = "token", "session", "webhook"
+SESSION, WEBHOOK = "session", "webhook"
 SECONDS_OF_A_SESSION = 12 * 3600
 _SECONDS_KNOWN, _SECONDS_KNOWN_AT_MOST = 1.0, 5.0  # so long a token that is revoked still works
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}

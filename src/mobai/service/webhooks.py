@@ -15,7 +15,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, MutableSequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mobai import views
-from mobai.errors import ConflictError, InputError, NotFoundError
+from mobai.errors import AnotherHistoryError, ConflictError, InputError, NotFoundError
 from mobai.live.experiment import Experiment
 from mobai.live.journal import Journal
 from mobai.problem.objective import is_name
@@ -199,19 +199,31 @@ class Webhooks:
 
     def _deliver(self, name: str, hook: Mapping[str, Any], progress: _Progress) -> None:
         try:
+            there = set()
             for experiment in self._matching(hook):
                 try:
+                    there |= {_key(name, _origin(experiment)), _former_key(name, experiment)}
                     stamp = experiment.stamp()[1]
                     done = progress.seen.get(experiment.name) == stamp
                     if not done and self._deliver_of(name, hook, experiment, progress):
                         progress.seen[experiment.name] = stamp
+                except AnotherHistoryError as error:
+                    self._experiments.note(experiment.name, error)
+                    return  # with what is there now, in a moment
                 except Exception as error:
                     self._experiments.note(experiment.name, error)
                     _log.warning("webhook %s: %s: %s", name, experiment.name, error)
+            self._deliver_rest(name, hook, progress, there)
         except Exception as error:
             _log.warning("webhook %s: %s", name, error)
         finally:
             progress.under_way = False
+
+    def _deliver_rest(self, name: str, hook: Mapping[str, Any], progress: _Progress, seen: Collection[str]) -> None:
+        """Send what was noted of experiments that are no longer there."""
+        for key, kept in self._journal.records(DELIVERED).items():
+            if json.loads(key)[0] == name and key not in seen and kept.get("waiting"):
+                self._send_waiting(name, hook, key, kept["ids"], list(kept["waiting"]), progress)
 
     def _deliver_of(self, name: str, hook: Mapping[str, Any], experiment: Experiment, progress: _Progress) -> bool:
         """Note what is new, and send what waits; whether nothing is left.
@@ -226,7 +238,19 @@ class Webhooks:
         waiting += [one for one in new if not hook["events"] or one["kind"] in hook["events"]]
         if waiting and new:
             self._journal.put_record(DELIVERED, key, {"ids": taken, "waiting": waiting})
-        for one in list(waiting):
+        return self._send_waiting(name, hook, key, taken, waiting, progress)
+
+    def _send_waiting(
+        self,
+        name: str,
+        hook: Mapping[str, Any],
+        key: str,
+        taken: MutableSequence[str],
+        waiting: MutableSequence[dict[str, Any]],
+        progress: _Progress,
+    ) -> bool:
+        """Send what waits and is due; whether nothing is left."""
+        for one in tuple(waiting):
             if self._stops or time.monotonic() < progress.next_try.get(one["id"], 0.0):
                 continue
             attempt = self._send(hook, one)

@@ -11,7 +11,7 @@ from mobai.views.charts import allocation_chart, drift_charts, evidence_chart, f
 from mobai.views.charts.scale import svg
 from mobai.views.data import time_text
 from mobai.views.happenings import happenings_json
-from mobai.views.tables import arms_to_show, differences_table, limits_table, means_table
+from mobai.views.tables import contenders, differences_table, limits_table, means_table
 from mobai.views.words import certification, headline, intervals_caption, moment_text, plural, status_remarks
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _time(at: float) -> str:
 def _with_numbers(status: Status, most: int | None) -> Sequence[int]:
     """Return the arms whose numbers are shown: all, or those that matter where there are more than ``most``."""
     arms = range(len(status.verdict.problem.arms))
-    return arms if most is None or len(arms) <= most else arms_to_show(status.verdict, status.pulls)
+    return arms if most is None or len(arms) <= most else contenders(status, most)
 
 
 def numbers_html(status: Status, arms: Sequence[int]) -> str:

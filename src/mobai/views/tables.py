@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
     from mobai.engine.explain import Explanation
+    from mobai.live.status import Status
     from mobai.problem import FloatArray, Guardrail, IntArray, Problem
     from mobai.theory.differences import Differences
     from mobai.theory.forecast import Remaining
     from mobai.theory.intervals import Intervals
 
-_MOST_ARMS = 12  # in a table of arms
+MOST_ARMS = 12  # in a table of arms
 _MOST_PAIRS = 30
 
 
@@ -62,12 +63,27 @@ def arms_to_show(verdict: Verdict, counts: IntArray) -> list[int]:
     """Return the arms a table has room for: those that lead, then those with the most rewards, in their own order."""
     leading, rewards = {*verdict.leaders, *verdict.recommended}, counts.reshape(len(counts), -1).sum(axis=1).tolist()
     order = sorted(range(len(rewards)), key=lambda i: (i not in leading, -rewards[i], i))
-    return sorted(order[:_MOST_ARMS])
+    return sorted(order[:MOST_ARMS])
+
+
+def best_in(status: Status, m: int) -> list[int]:
+    """Return all arms, those that lead or are decided on in a metric first, then by their means in it."""
+    verdict, sign = status.verdict, -1.0 if status.verdict.problem.metrics[m].direction == "min" else 1.0
+    first = {verdict.leaders[m], verdict.recommended[m]} if m < len(verdict.decisions) else set()
+    means = [-sign * mean if math.isfinite(mean) else math.inf for mean in status.means[:, m].tolist()]
+    return sorted(range(len(means)), key=lambda i: (i not in first, not status.active[i], means[i], i))
+
+
+def contenders(status: Status, most: int) -> list[int]:
+    """Return at most so many arms, in their own order: the best of every metric by turns."""
+    orders = [best_in(status, m) for m in range(len(status.verdict.problem.metrics))]
+    by_turns = dict.fromkeys(i for row in zip(*orders, strict=True) for i in row)
+    return sorted(list(by_turns)[:most])
 
 
 def _others(problem: Problem, columns: int) -> list[list[str]]:
     """Return a row that says how many arms are not shown, if there are any."""
-    left_out = len(problem.arms) - _MOST_ARMS
+    left_out = len(problem.arms) - MOST_ARMS
     return [[f"... and {left_out:,} more", *[""] * (columns - 1)]] if left_out > 0 else []
 
 
@@ -149,7 +165,7 @@ def pairs_table(explanation: Explanation) -> Table:
             pair.leader,
             pair.rival,
             "-" if math.isnan(pair.gap) else f"{pair.gap:.4g}",
-            f"{pair.broken:.2f} (breaks a limit)" if pair.broken > pair.evidence else f"{pair.evidence:.2f}",
+            f"{pair.broken:.2f} (breaks a limit)" if pair.broken > pair.evidence else f"{max(pair.evidence, 0.0):.2f}",
             f"{pair.threshold:.2f}",
         ]
         for pair in explanation.pairs[:_MOST_PAIRS]

@@ -8,6 +8,7 @@ from typing import Any
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
+from mobai.errors import FileReplacedError
 from mobai.service.api.common import OPEN, PROBLEMS, ScopedRoute, answer, caller_of, needs, service_of
 from mobai.service.models import NewWebhook
 from mobai.service.problems import RefusedError, busy
@@ -33,6 +34,8 @@ async def ready(request: Request) -> Response:
     try:
         async with asyncio.timeout(_SECONDS_TO_BE_READY):
             await service.probe()
+    except FileReplacedError:
+        raise
     except Exception:
         raise busy("the storage does not answer, or cannot be written") from None
     return answer({"status": "ready"})

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.responses import RedirectResponse
 
-from mobai.errors import InputError, NotFoundError, StorageError
+from mobai.errors import FileReplacedError, InputError, NotFoundError, StorageError
 from mobai.service.access import ScopedRoute
 from mobai.service.pages.rendering import page
 from mobai.service.problems import RefusedError, code_of
@@ -38,7 +38,8 @@ class PageRoute(ScopedRoute):
                 return page(request, "problem.html", code_of(error), detail=sentence(str(error)))
             except StorageError as error:
                 detail = request.app.state.service.without_address(str(error))
-                return page(request, "problem.html", 503, detail=sentence(detail), retry=True)
+                lasting = isinstance(error, FileReplacedError)
+                return page(request, "problem.html", 503, detail=sentence(detail), retry=not lasting)
 
         return shown
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from mobai.views.charts.scale import Scale, axis, line, svg
-from mobai.views.tables import arms_to_show
+from mobai.views.tables import MOST_ARMS, best_in
 from mobai.views.words import interval_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def forest(status: Status, m: int) -> str:
     the indifference zone of the leader and the limits with their tolerances.
     """
     verdict, metric = status.verdict, status.verdict.problem.metrics[m]
-    shown = arms_to_show(verdict, status.pulls)
+    shown = sorted(best_in(status, m)[:MOST_ARMS])
     rows = [_row(status, m, i) for i in shown]
     is_objective = m < len(verdict.decisions)
     goal = "" if not is_objective else ", less is better" if metric.direction == "min" else ", more is better"
