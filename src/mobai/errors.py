@@ -8,7 +8,7 @@ from collections.abc import Iterable
 _LONGEST_WORD, _LONGEST_MESSAGE = 120, 2_000
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, longest_word: int = _LONGEST_WORD) -> str:
     """Return a text whose words, and which itself, are cut where they are too long for one line.
 
     Examples
@@ -16,9 +16,9 @@ def shortened(text: str) -> str:
     >>> shortened("not " + 1000 * "x" + "!")[:10], len(shortened(1000 * "x"))
     ('not xxxxxx', 123)
     """
-    if len(text) <= _LONGEST_WORD:
+    if len(text) <= longest_word:
         return text
-    short = re.sub(rf"\S{{{_LONGEST_WORD},}}", lambda word: word.group()[:_LONGEST_WORD] + "...", text)
+    short = re.sub(rf"\S{{{longest_word},}}", lambda word: word.group()[:longest_word] + "...", text)
     return short if len(short) <= _LONGEST_MESSAGE else short[:_LONGEST_MESSAGE] + "..."
 
 
@@ -47,6 +47,9 @@ class ConflictError(InputError):
 
 class StorageError(Exception):
     """A storage that cannot be read or written as it should: full, read-only, damaged, foreign or too new."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message, 500))
 
 
 class AnotherHistoryError(StorageError):

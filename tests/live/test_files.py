@@ -18,6 +18,7 @@ from tests.live.rounds import facts, new, run
 import mobai
 from mobai import Experiment, InputError, StorageError, backup
 from mobai.errors import FileReplacedError
+from mobai.live import sqlite_file
 from mobai.live.sql import SqlJournal
 from mobai.live.sqlite_file import SqliteFile
 
@@ -290,7 +291,8 @@ def test_a_file_that_comes_while_nothing_is_open_keeps_clear_of_the_log(path: Pa
     assert again.status().verdict.pulls == 10
     run(again, 5)
     assert again.verify().intact
-    assert len(list(path.parent.glob("test.db-wal.of-replaced-file-*"))) == 1
+    # What was in the log went into the file that was moved.
+    assert Experiment.load(path.with_suffix(".moved"), "test").status().verdict.pulls == 30
 
 
 def test_a_log_that_is_cut(path: Path) -> None:
@@ -374,3 +376,30 @@ def test_written_over_and_closed_without_a_call(path: Path, tmp_path: Path) -> N
     again = Experiment.load(path, "test")
     assert again.status().verdict.pulls == 10
     assert again.verify().intact
+
+
+def test_second_names_are_refused(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log would be beside one of them: what another process has acknowledged would be missing."""
+    test = new(path)
+    run(test, 5)
+    link = tmp_path / "hard.db"
+    link.hardlink_to(path)
+    for action in (
+        lambda: backup(link, tmp_path / "saved.db"),
+        lambda: Experiment.load(link, "test"),
+        lambda: Experiment.load(f"sqlite:///{link}?mode=ro", "test"),
+        lambda: mobai.restore(link, f"sqlite:///{tmp_path / 'x.db'}"),
+    ):
+        with pytest.raises(StorageError, match="is a hard link"):
+            action()
+    link.unlink()
+    monkeypatch.setattr(sqlite_file, "_mounted_files", lambda: {str(path)})
+    with pytest.raises(StorageError, match="mounted by itself"):
+        Experiment.load(path, "test")
+
+
+def test_a_circle_of_links(tmp_path: Path) -> None:
+    (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
+    (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
+    with pytest.raises(InputError, match="circle of links"):
+        Experiment.load(tmp_path / "a.db", "test")

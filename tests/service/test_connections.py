@@ -183,3 +183,20 @@ def test_heads(client: Client) -> None:
         assert kept.sock is place, path
     kept.close()
     assert client("HEAD", f"{API}/spring").headers["etag"] == client("GET", f"{API}/spring").headers["etag"]
+
+
+def test_requests_that_are_sent_ahead(client: Client) -> None:
+    """Whoever sends thousands without waiting for an answer is hung up on, before they are all looked at."""
+    asked = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with connect(client.port, 5000 * asked) as plain:
+        got = b""
+        try:
+            while part := plain.recv(65536):
+                got += part
+        except OSError:
+            pass
+        assert got.count(b"HTTP/1.1 200") <= 8
+    with connect(client.port, 3 * asked) as plain:
+        got = b""
+        while got.count(b"HTTP/1.1 200") < 3:
+            got += plain.recv(65536)

@@ -170,6 +170,41 @@ def test_the_file_is_replaced_under_the_service(tmp_path: Path, in_place: bool) 
     assert all(one.intact for one in verify(f"sqlite:///{path}"))
 
 
+def test_another_file_comes_while_the_first_is_away(tmp_path: Path) -> None:
+    path, away, kept = tmp_path / "x.db", tmp_path / "away.db", tmp_path / "kept.db"
+    with running(f"sqlite:///{path}") as (client, _):
+        client.create()
+        backup(f"sqlite:///{path}", kept)
+        client("POST", f"{API}/spring/assignments", {"n": 3})
+        path.rename(away)
+        assert client("GET", f"{API}/spring").code == 503
+        kept.replace(path)
+        for _ in range(3):
+            assert client("GET", f"{API}/spring").code == 503
+    assert Experiment.load(f"sqlite:///{away}", "spring").status().pending == 3
+    assert Experiment.load(f"sqlite:///{path}", "spring").status().pending == 0
+
+
+def test_an_idle_service_notices(tmp_path: Path) -> None:
+    """Nobody asks for anything between the mistake and the end."""
+    path, kept = tmp_path / "x.db", tmp_path / "kept.db"
+    for wait in (0.0, 1.5):
+        for leftover in tmp_path.glob("*.db*"):
+            leftover.unlink()
+        service = Process(f"sqlite:///{path}")
+        client = Client(service.port)
+        client.create()
+        backup(f"sqlite:///{path}", kept)
+        for _ in range(60):
+            client("POST", f"{API}/spring/assignments", {"n": 3})
+        path.write_bytes(kept.read_bytes())
+        time.sleep(wait)
+        said = service.end()
+        assert "was replaced" in said
+        (found,) = verify(f"sqlite:///{path}")
+        assert (found.intact, found.events) == (True, 1)
+
+
 def test_a_file_that_is_gone_is_not_replaced_by_an_empty_one(tmp_path: Path) -> None:
     path, away = tmp_path / "x.db", tmp_path / "away.db"
     with running(f"sqlite:///{path}") as (client, _):

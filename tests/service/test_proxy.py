@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,25 @@ def test_the_documented_setup_is_closed(tmp_path: Path) -> None:
     assert "there must be a token" in done.stderr
 
 
-@pytest.mark.parametrize("header", ["X_Forwarded_For", "X_Real_IP", "Forwarded", "Via", "X_Forwarded_Proto"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        "X_Forwarded_For",
+        "X_Real_IP",
+        "Forwarded",
+        "Via",
+        "X_Forwarded_Proto",
+        "X_Forwarded_Port",
+        "CF_Connecting_IP",
+        "Cf_Ray",
+        "True_Client_IP",
+        "X_Envoy_External_Address",
+        "X_Original_Forwarded_For",
+        "Tailscale_User_Login",
+        "X_Amzn_Trace_Id",
+        "X_Client_IP",
+    ],
+)
 def test_forwarded_requests_need_a_token(client: Client, header: str) -> None:
     assert client("GET", API, **{header: "1.2.3.4"}).code == 401
     assert client("POST", API, NEW, **{header: "1.2.3.4"}).code == 401
@@ -45,10 +64,18 @@ def test_forwarded_requests_need_a_token(client: Client, header: str) -> None:
     assert client("GET", API).code == 200
 
 
+def test_a_proxy_that_adds_nothing_is_known_by_its_protocol(client: Client) -> None:
+    """As nginx with nothing but ``proxy_pass``."""
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as plain:
+        plain.sendall(f"GET {API} HTTP/1.0\r\nHost: 127.0.0.1:{client.port}\r\nConnection: close\r\n\r\n".encode())
+        assert plain.recv(200).split()[1] == b"401"
+
+
 def test_cookies_are_secure_where_the_proxy_speaks_tls(tmp_path: Path, journal: SqlJournal) -> None:
     secret = create_token(journal, "ci", "admin")
     form = {"Content_Type": "application/x-www-form-urlencoded"}
-    for behind_proxy, scheme, secure in ((True, "https", True), (True, "http", False), (False, "https", False)):
+    cases = [(True, "https", True), (True, "http", False), (True, "x", True), (False, "https", False)]
+    for behind_proxy, scheme, secure in cases:
         with running(f"sqlite:///{tmp_path / 'test.db'}", behind_proxy=behind_proxy) as (client, _):
             found = client("POST", "/login", f"token={secret}".encode(), **form, X_Forwarded_Proto=scheme)
             assert ("Secure" in found.headers["set-cookie"]) is secure

@@ -68,7 +68,7 @@ def test_what_is_outstanding() -> None:
     assert [(row["reported"], row["outstanding"]) for row in rows] == [(7, 0), (2, 5)]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", " =1", "\uff1d1", "\uff0b1"])
 def test_no_text_is_a_formula(text: str) -> None:
     line = views.csv_text([{"name": text, "n": -1.5}], ["name", "n"]).splitlines()[1:]
     assert "".join(line).lstrip('"').startswith("'")
@@ -90,3 +90,8 @@ def test_no_text_is_a_formula(text: str) -> None:
 )
 def test_events_in_words(kind: str, body: dict[str, object], words: str) -> None:
     assert views.event_text(Event(2, kind, 0.0, json.loads(json.dumps(body))), ["A", "B"]) == words
+
+
+def test_cells_stay_one_cell_in_any_country() -> None:
+    text = views.csv_text([{"a": "x;=y", "b": 'he said "no"', "c": None, "d": 1.5}], ["a", "b", "c", "d"])
+    assert text == 'a,b,c,d\n"x;=y","he said ""no""",,1.5\n'

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mobai.errors import ConflictError, InputError, StorageError
 from mobai.live.journal import Event, Journal, Last
+from mobai.live.sqlite_file import refuse_second_names
 from mobai.live.storage import open_journal
 from mobai.live.verify import verify
 from mobai.views.words import plural
@@ -114,6 +115,7 @@ def _compare(copied: Journal, before: Mapping[str, Last]) -> None:
 def _copy_file(source: Path, target: Path) -> None:
     """Copy a database of SQLite, page by page, into a file that may be in use."""
     file = source.resolve()  # its log is beside the file, not beside a link to it
+    refuse_second_names(file)
     log = Path(f"{file}-wal")
     alone = not log.exists() or log.stat().st_size == 0
     uri = f"{file.as_uri()}?{'immutable=1' if alone else 'mode=ro'}"

@@ -42,12 +42,17 @@ class Database:
         self._lost: str | None = None  # why this one, which all journals of the address share, is of no use any more
         self._idle: deque[sa.PoolProxiedConnection] = deque()
         # Whoever forgets to close it still leaves no connection behind.
-        weakref.finalize(self, _let_go, self.engine, self._idle)
+        weakref.finalize(self, _let_go, self.engine, self._idle, self._history)
 
     @property
     def path(self) -> Path | None:
         """The file of SQLite, None for another database."""
         return None if self._file is None else self._file.path
+
+    @property
+    def file_id(self) -> tuple[int, int] | None:
+        """What tells its file from others, None for a database that is no file."""
+        return None if self._file is None else self._file.opened_id
 
     @contextmanager
     def driver(self, mode: str) -> Iterator[Any]:
@@ -99,13 +104,7 @@ class Database:
 
         Nor is it moved into one that was written over it, which SQLite does when the last connection is closed.
         """
-        if self._lost is None and self._file is not None and self._history is not None:
-            with suppress(OSError):
-                if not self._file.is_replaced() and self._history.has_become_another():
-                    self._file.give_up_log()
-        _let_go(self.engine, self._idle)
-        if self._file is not None:
-            self._file.put_foreign_log_aside()
+        _let_go(self.engine, self._idle, self._history)
 
     def _connect(self) -> sa.PoolProxiedConnection:
         try:
@@ -117,11 +116,11 @@ class Database:
         """Refuse to go on with a file that is no longer the one at its path."""
         if self._file is None or self._file.still_has(pooled.info["files"]):
             return
+        # What is in the log goes into the file that was opened, in case that was only moved.
+        driver: Any = pooled.driver_connection
+        with suppress(sqlite3.Error):
+            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         if self._file.is_replaced():
-            # Moved into the file it belongs to, in case that was only moved; the log is then empty.
-            driver: Any = pooled.driver_connection
-            with suppress(sqlite3.Error):
-                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             pooled.invalidate()
             self._lose(f"was replaced under this process; {consequence}")
         pooled.invalidate()
@@ -203,10 +202,14 @@ class _Errors:
             raise StorageError(f"{self._shown}: {_plainly(error, self._secrets)}") from cause
 
 
-def _let_go(engine: sa.Engine, idle: deque[sa.PoolProxiedConnection]) -> None:
+def _let_go(engine: sa.Engine, idle: deque[sa.PoolProxiedConnection], history: FileHistory | None) -> None:
+    if history is not None:
+        history.save_what_was_put_in_place()
     while idle:
         idle.pop().close()
     engine.dispose()
+    if history is not None:
+        history.file.put_foreign_log_aside()
 
 
 # One per address, however many experiments are loaded.
@@ -268,7 +271,7 @@ _PLAIN = {
     "readonly database": "is read-only",
     "unable to open": "cannot be opened: is its folder there, and may it be written?",
     "disk is full": "the disk is full; nothing was changed",
-    "disk i/o error": "cannot be written (disk error, or no space left); nothing was changed",
+    "disk i/o error": "cannot be written (disk error, no space left, or its file was replaced); nothing was changed",
     "not a database": "is not a database of mobai",
     "malformed": _DAMAGED,
     "no such column": _DAMAGED,

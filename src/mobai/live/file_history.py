@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import NamedTuple
 
 from mobai.live.schema import experiments, version
@@ -26,7 +26,7 @@ class FileHistory:
     """
 
     def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+        self.file = file
         self._lock = threading.Lock()
         self._written, self._log_size = (0, 0), 0  # when the file was written last, and how large it and its log were
         self._known: _Content | None = None
@@ -44,8 +44,14 @@ class FileHistory:
     def has_become_another(self) -> bool:
         """Whether the file, as it is now, lacks what it had; without a transaction."""
         with self._lock:
-            self._file.identity()
+            self.file.identity()
             return self._known is not None and self._look()
+
+    def save_what_was_put_in_place(self) -> None:
+        """Give the log up where the file was written over: SQLite would move it there with the last connection."""
+        with suppress(OSError):
+            if not self.file.read_only and not self.file.is_replaced() and self.has_become_another():
+                self.file.give_up_log()
 
     def _look(self) -> bool:
         changed, cut = self._changes()
@@ -53,7 +59,7 @@ class FileHistory:
 
     def _changes(self) -> tuple[bool, bool]:
         """Whether the file was written since the last look, and whether its log became shorter."""
-        sizes = self._file.sizes()
+        sizes = self.file.sizes()
         if sizes is None:
             return False, False
         file, log = sizes
@@ -79,7 +85,7 @@ class FileHistory:
     def _content(self) -> _Content | None:
         """Return what the file has, without its log; None if it cannot be read."""
         try:
-            with closing(self._file.read_without_log()) as connection:
+            with closing(self.file.read_without_log()) as connection:
                 (identity,) = connection.execute(f"SELECT identity FROM {version.name}").fetchone()
                 made = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (experiments.name,))
                 (count,) = made.fetchone() or (0,)

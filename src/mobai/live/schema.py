@@ -67,8 +67,7 @@ records = sa.Table(
 
 def _chain_events(connection: sa.Connection) -> None:
     """Add its hash to every event, and an identity to the storage. Snapshots of before are of no use."""
-    if "hash" in {column["name"] for column in sa.inspect(connection).get_columns("mobai_events")}:
-        raise StorageError(f"{shown(connection.engine.url)}: is damaged: its tables are newer than their version")
+    _refuse_newer(connection, "mobai_events", "hash")
     connection.execute(sa.text("ALTER TABLE mobai_events ADD COLUMN hash TEXT NOT NULL DEFAULT ''"))
     connection.execute(sa.text("ALTER TABLE mobai_schema ADD COLUMN identity TEXT NOT NULL DEFAULT ''"))
     connection.execute(sa.text("ALTER TABLE mobai_experiments ADD COLUMN seq INTEGER NOT NULL DEFAULT 0"))
@@ -88,6 +87,12 @@ def _chain_events(connection: sa.Connection) -> None:
         connection.execute(sa.text("UPDATE mobai_experiments SET seq = :seq, head = :head WHERE id = :number"), end)
 
 
+def _refuse_newer(connection: sa.Connection, table: str, column: str) -> None:
+    """Refuse tables that have a column which their version has not."""
+    if column in {one["name"] for one in sa.inspect(connection).get_columns(table)}:
+        raise StorageError(f"{shown(connection.engine.url)}: is damaged: its tables are newer than their version")
+
+
 def _make_records(connection: sa.Connection) -> None:
     """Make the table of records."""
     connection.execute(
@@ -97,6 +102,7 @@ def _make_records(connection: sa.Connection) -> None:
 
 def _sum_records(connection: sa.Connection) -> None:
     """Add up the records of each kind."""
+    _refuse_newer(connection, "mobai_schema", "records")
     connection.execute(sa.text("ALTER TABLE mobai_schema ADD COLUMN records TEXT NOT NULL DEFAULT '{}'"))
     sums: dict[str, int] = {}
     for kind, key, body in connection.execute(sa.text("SELECT kind, key, body FROM mobai_records")):

@@ -57,6 +57,11 @@ class SqlJournal:
         return self._identity
 
     @property
+    def file_id(self) -> tuple[int, int] | None:
+        """What tells its file from others, None for a database that is no file."""
+        return self._database.file_id
+
+    @property
     def path(self) -> Path | None:
         """The file of SQLite, None for another database."""
         return self._database.path

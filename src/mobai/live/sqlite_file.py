@@ -50,12 +50,15 @@ class SqliteFile:
     """
 
     def __init__(self, path: Path, *, read_only: bool, create: bool) -> None:
-        self.path = path.resolve()
+        try:
+            self.path = path.resolve()
+        except (OSError, RuntimeError):
+            raise InputError("storage: the path leads in a circle of links") from None
         self.put_foreign_log_aside()
         self._check(create)
         self.read_only = read_only or (not create and not self._writable())
         self._create = create
-        self._opened: FileId | None = None
+        self.opened_id: FileId | None = None  # of the file that was opened first
         self._paths = [f"{self.path}{part}" for part in _PARTS]
         self._seen: tuple[os.stat_result | None, os.stat_result | None] = (None, None)
 
@@ -89,7 +92,7 @@ class SqliteFile:
     def opened(self) -> Identity:
         """Return which files a connection has just opened, and remember that they belong together."""
         now = self.identity()
-        self._opened = self._opened or now[0]
+        self.opened_id = self.opened_id or now[0]
         if now[0] is not None and now[1] is not None:
             _OPENED[self.path] = now[0], now[1]
         return now
@@ -103,7 +106,7 @@ class SqliteFile:
 
     def is_replaced(self) -> bool:
         """Whether another file is in the place of the one that was opened."""
-        return self._opened is not None and _id(_stat(str(self.path))) not in (None, self._opened)
+        return self.opened_id is not None and _id(_stat(str(self.path))) not in (None, self.opened_id)
 
     def sizes(self) -> tuple[os.stat_result, os.stat_result] | None:
         """Return what is known of the file and its log as they were last seen, None if one was not there."""
@@ -152,7 +155,7 @@ class SqliteFile:
         if file is None or beside is None or beside.st_size == 0:
             return
         # A log is moved into its file right after it was written, which makes the file the later one for a moment.
-        if file.st_mtime_ns < beside.st_mtime_ns or self._is_sound():
+        if max(file.st_mtime_ns, file.st_ctime_ns) < beside.st_mtime_ns or self._is_sound():
             return
         with suppress(OSError):
             aside = _aside(log)
@@ -177,6 +180,8 @@ class SqliteFile:
     def _check(self, create: bool) -> None:
         """Refuse a file that is not there or not ours, before connecting makes it or changes it."""
         there = self.path.is_file() and self.path.stat().st_size > 0
+        if there:
+            refuse_second_names(self.path)
         if not there and not create:
             raise InputError(f"storage: there is nothing at {self.path}; creating an experiment makes it")
         if there:
@@ -223,6 +228,29 @@ class SqliteFile:
             raise StorageError(
                 f"sqlite:///{self.path}: cannot have a write-ahead log here, without which it is not safe"
             )
+
+
+def refuse_second_names(path: Path) -> None:
+    """Refuse a file that has another name: its log is beside one of them only, and what is in it would be lost."""
+    if path.stat().st_nlink > 1:
+        raise StorageError(
+            f"sqlite:///{path}: is a hard link, and its log would be beside one of its names only; remove the other "
+            "name, or copy the file"
+        )
+    if str(path) in _mounted_files():
+        raise StorageError(
+            f"sqlite:///{path}: is a file that is mounted by itself, so that its log would not be beside it; mount its "
+            "folder"
+        )
+
+
+def _mounted_files() -> set[str]:
+    """Return where something is mounted, as far as this system says."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return set()
+    return {fields[4].replace("\\040", " ") for line in lines if len(fields := line.split()) > 4}
 
 
 def _aside(log: Path) -> Path:

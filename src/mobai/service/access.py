@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from inspect import Parameter, signature
 from typing import Any, get_type_hints
@@ -22,7 +23,10 @@ HISTORY = "mobai-history"
 OPEN = "open"  # the scope of what anybody may see
 _SAFE = ("GET", "HEAD")
 # What proxies add: whoever is behind one is not somebody on this machine.
-_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+_FORWARDED = re.compile(
+    "forwarded|via|x-(original-)?forwarded.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*|cdn-loop|"
+    "fly-.*|fastly-.*|x-envoy-.*|x-amzn-.*|x-azure-.*|x-appengine-.*|x-goog-.*|tailscale-.*|x-original-.*|x-request-start"
+)
 
 
 def needs(scope: str) -> dict[str, Any]:
@@ -131,10 +135,14 @@ async def identify(request: Request) -> Caller:
         caller = tokens.check(cookie, SESSION)
         if caller is not None:
             return caller
-    forwarded = any(name in request.headers for name in _FORWARDED)
-    if tokens.any or forwarded or not request.app.state.service.open_without_token:
+    if tokens.any or _is_forwarded(request) or not request.app.state.service.open_without_token:
         raise _unknown("a token is needed: Authorization: Bearer TOKEN; `mobai token create` makes one")
     return ANYBODY
+
+
+def _is_forwarded(request: Request) -> bool:
+    """Whether a proxy has had a request; one that adds nothing is known by HTTP/1.0, which nobody else speaks."""
+    return request.scope.get("http_version") == "1.0" or any(map(_FORWARDED.fullmatch, request.headers))
 
 
 def _unknown(detail: str) -> RefusedError:

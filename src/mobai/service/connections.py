@@ -21,6 +21,8 @@ MOST_BYTES_OF_HEADERS = 64 * 2**10
 SECONDS_FOR_HEADERS = 10.0
 SECONDS_UNKNOWN_AND_IDLE = 5
 MOST_UNKNOWN_PER_ADDRESS = 200
+# Requests that are sent before those before them are answered; of strangers, and of others.
+_MOST_AHEAD_UNKNOWN, _MOST_AHEAD = 4, 64
 _SECONDS_TO_SPEAK = 1.0  # a connection this young is not closed for want of room for its kind
 _SECONDS_BETWEEN_SWEEPS = 0.25
 _MOST_CLOSED_PER_SWEEP = 100  # whoever comes again at once must not come all at once
@@ -175,8 +177,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self._headers_since, self._header_bytes = time.monotonic(), 0
 
     def on_headers_complete(self) -> None:
-        """Begin to answer."""
+        """Begin to answer; refuse whoever sends requests ahead, and waits for no answer."""
         self._headers_since, self._header_bytes = None, 0
+        if len(self.pipeline) >= (_MOST_AHEAD if self.known else _MOST_AHEAD_UNKNOWN):
+            raise ValueError("too many requests at once")
         super().on_headers_complete()
 
     def show(self) -> None:

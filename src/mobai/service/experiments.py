@@ -11,6 +11,7 @@ from typing import TypeVar
 from mobai.errors import AnotherHistoryError, FileReplacedError, InputError, NotFoundError, StorageError
 from mobai.live.experiment import Experiment
 from mobai.live.journal import Journal
+from mobai.live.sql import SqlJournal
 from mobai.live.storage import open_journal
 
 _log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class OpenExperiments:
         self.storage, self._create = storage, create
         self._journal: Journal | None = None
         self._replaced = False
+        self._file_id: tuple[int, int] | None = None
         self._loaded: OrderedDict[str, Experiment] = OrderedDict()
         self._loading: dict[str, threading.Lock] = {}
         self._lock = threading.RLock()
@@ -51,7 +53,17 @@ class OpenExperiments:
                 except InputError as error:
                     raise StorageError(f"the storage is gone: {error}") from None
                 self._create = False
+                self._check_file(self._journal)
             return self._journal
+
+    def _check_file(self, journal: Journal) -> None:
+        """Refuse another file than the one that was served at first: it came while the first one was away."""
+        found = journal.file_id if isinstance(journal, SqlJournal) else None
+        self._file_id = self._file_id or found
+        if found != self._file_id:
+            self._journal, self._replaced = None, True
+            _log.warning("the file of the storage is another one than before; refusing everything until a restart")
+            raise FileReplacedError(REPLACED)
 
     def watch(self) -> None:
         """Notice a file that was replaced though nobody asks for anything."""

@@ -144,8 +144,7 @@ def _has_body(headers: dict[bytes, bytes]) -> bool:
 def _believe_proxy(scope: Scope, headers: dict[bytes, bytes]) -> None:
     """Take the scheme and the sender of a request from what the proxy says of them."""
     scheme = headers.get(b"x-forwarded-proto", b"").partition(b",")[0].strip().lower()
-    if scheme in (b"http", b"https"):
-        scope["scheme"] = scheme.decode()
+    scope["scheme"] = "http" if scheme == b"http" else "https"  # what is not said is taken for the safer one
     sender = headers.get(b"x-forwarded-for", b"").rpartition(b",")[2].strip().decode("latin-1")
     if sender:
         scope["client"] = (sender, 0)

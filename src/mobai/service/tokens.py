@@ -113,6 +113,7 @@ class Tokens:
         self._known: dict[str, Mapping[str, Mapping[str, Any]]] = {}
         self._read_at, self._reading = -math.inf, False
         self._codes: dict[str, float] = {}
+        self._had_any = False
         self._lock = threading.Lock()
 
     def is_stale(self) -> bool:
@@ -127,14 +128,15 @@ class Tokens:
             journal = self._journal()
             journal.records(WEBHOOK)
             self._known = {kind: journal.records(kind) for kind in (TOKEN, SESSION)}
+            self._had_any = self._had_any or bool(self._known[TOKEN])
             self._read_at = time.monotonic()
         finally:
             self._reading = False
 
     @property
     def any(self) -> bool:
-        """Whether there is or was any token; browsers' sessions aside."""
-        return bool(self._known.get(TOKEN))
+        """Whether there is or was any token, as far as this process knows; browsers' sessions aside."""
+        return self._had_any
 
     def check(self, secret: str, kind: str = TOKEN) -> Caller | None:
         """Return whose secret it is, None if nobody's or expired. Takes the same time for every wrong one."""

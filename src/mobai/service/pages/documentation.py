@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from mobai.service.access import OPEN, ScopedRoute, needs
-from mobai.service.api.common import answer
 from mobai.service.pages.rendering import page
+from mobai.service.renderings import to_json
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 
@@ -17,21 +17,29 @@ _METHODS = ("get", "post", "put", "delete")
 
 @router.get("/openapi.json", openapi_extra=needs(OPEN))
 async def document(request: Request) -> Response:
-    """Return the OpenAPI 3.1 document."""
-    return answer(request.app.openapi())
+    """Return the OpenAPI 3.1 document, which is made once: anybody may ask for it."""
+    kept = request.app.state
+    if not hasattr(kept, "document"):
+        kept.document = to_json(request.app.openapi())
+    return Response(kept.document, media_type="application/json")
 
 
 @router.get("/docs", openapi_extra=needs(OPEN))
 async def documentation(request: Request) -> Response:
     """Show the API to people."""
-    found = request.app.openapi()
-    calls = [
+    kept = request.app.state
+    if not hasattr(kept, "calls"):
+        kept.calls = _calls(request.app.openapi())
+    return page(request, "api.html", info=request.app.openapi()["info"], calls=kept.calls)
+
+
+def _calls(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
         _call(method, path, parts[method], found)
         for path, parts in found["paths"].items()
         for method in _METHODS
         if method in parts
     ]
-    return page(request, "api.html", info=found["info"], calls=calls)
 
 
 def _call(method: str, path: str, call: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
