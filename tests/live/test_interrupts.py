@@ -25,10 +25,10 @@ import signal, sys
 from mobai import Experiment
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever started it may have it ignored
-test, tries, seen = Experiment.load(sys.argv[1], "test"), int(sys.argv[2]), 0
+test, tries, seen, deaf = Experiment.load(sys.argv[1], "test"), int(sys.argv[2]), 0, False
 
 def work():
-    global seen
+    global seen, deaf
     while seen < tries:
         try:
             (assignment,) = test.ask()
@@ -36,9 +36,11 @@ def work():
             test.status()
         except KeyboardInterrupt:
             seen += 1
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    deaf = True
 
 def guard(depth):  # an interrupt may fall between two statements of the worker itself
-    while seen < tries:
+    while not deaf:
         try:
             work() if depth == 0 else guard(depth - 1)
         except KeyboardInterrupt:
@@ -49,7 +51,6 @@ test.tell(assignment, {"click": 1.0, "latency": 80.0})
 test.status()
 print("ready", flush=True)
 guard(8)
-signal.signal(signal.SIGINT, signal.SIG_IGN)
 print("done", flush=True)
 """
 
