@@ -23,7 +23,7 @@ SECONDS_UNKNOWN_AND_IDLE = 5
 MOST_UNKNOWN_PER_ADDRESS = 200
 # Requests that are sent before those before them are answered; of strangers, and of others.
 _MOST_AHEAD_UNKNOWN, _MOST_AHEAD = 4, 64
-_MOST_REFUSED_PARTS = 500  # of bodies that nobody reads any more
+_MOST_PARTS_UNKNOWN = 500  # of bodies, whose every chunk takes time
 _SECONDS_TO_SPEAK = 1.0  # a connection this young is not closed for want of room for its kind
 _SECONDS_BETWEEN_SWEEPS = 0.25
 _MOST_CLOSED_PER_SWEEP = 100  # whoever comes again at once must not come all at once
@@ -144,7 +144,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._headers_since: float | None = self.since
         self._header_bytes = 0
         self._stuck_since: float | None = None
-        self._refused_parts = 0
+        self._parts = 0
         self._usual_keep_alive = self.timeout_keep_alive
         self.timeout_keep_alive = min(self.timeout_keep_alive, SECONDS_UNKNOWN_AND_IDLE)
 
@@ -186,11 +186,11 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a body in; hang up on a stranger who goes on sending one that was refused."""
-        if self.cycle.response_complete and not self.known:
-            self._refused_parts += 1
-            if self._refused_parts > _MOST_REFUSED_PARTS:
-                raise ValueError("a body that was refused")
+        """Take a part of a body in; hang up on a stranger who sends very many."""
+        if not self.known:
+            self._parts += 1
+            if self._parts > _MOST_PARTS_UNKNOWN:
+                raise ValueError("too many parts of bodies")
         super().on_body(body)
 
     def show(self) -> None:
