@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mobai import GLR, InputError, Problem, TopTwo, Uniform
-from mobai.engine.engine import Engine, Told
+from mobai.engine.asks import LEFT_OUT, Outcome
+from mobai.engine.engine import Engine
 from mobai.rules.stopping import Elimination
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import THRESHOLDS, evidence_of
@@ -21,8 +22,8 @@ OBJECTIVES = ["g", "s:min:subgaussian=2:eps=0.1", "u:unknown-variance", "c:min:b
 LEVEL = math.log(5)
 
 
-def whole(arm: int, told: Any) -> Told:
-    return Told(arm, told, True, told)
+def whole(number: int, told: Any) -> Outcome:
+    return Outcome(number, [LEFT_OUT if math.isnan(one) else one for one in told])
 
 
 def problem(arms: int = 4) -> Problem:
@@ -58,19 +59,21 @@ def test_what_is_kept_up_to_date_is_what_follows_from_the_rewards(seed: int) -> 
     """Any order of asks, answers, losses, batches, arms that come and go."""
     rng = np.random.default_rng(seed)
     engine = Engine(problem(), TopTwo(), GLR(reserve=0.1), focus_log_inv_delta=LEVEL, log_inv_delta=LEVEL)
-    pending: list[int] = []
+    pending: list[tuple[int, int]] = []
     for _ in range(60):
         action = rng.integers(12)
         if action < 6 or not pending:
-            pending.append(engine.choose(rng))
-            engine.ask(pending[-1])
+            arm = engine.choose(rng)
+            pending.append((engine.ask(arm), arm))
         elif action < 10:
             rng.shuffle(pending)
             cut = int(rng.integers(1, len(pending) + 1))
-            engine.tell_all([whole(arm, rewards(rng)) for arm in pending[:cut]])
+            engine.tell_all([whole(number, rewards(rng)) for number, _ in pending[:cut]])
             pending = pending[cut:]
         elif action == 10:
-            engine.drop(pending.pop())
+            number, arm = pending.pop()
+            engine.forget_ask(arm)
+            engine.tell_all([Outcome(number, [LEFT_OUT] * 5)])
         elif engine.active.sum() > 2 and rng.random() < 0.5:
             engine.retire_arm(int(rng.choice(np.flatnonzero(engine.active))))
         elif engine.problem.shape[0] < 7:
@@ -78,8 +81,10 @@ def test_what_is_kept_up_to_date_is_what_follows_from_the_rewards(seed: int) -> 
         if rng.random() < 0.2:
             assert_up_to_date(engine)
     assert_up_to_date(engine)
-    asked = np.bincount(pending, minlength=engine.problem.shape[0]) + engine.observations.answered
-    assert (engine.observations.asked == asked).all()
+    if pending:
+        engine.tell_all([whole(number, rewards(rng)) for number, _ in pending])
+    assert_up_to_date(engine)
+    assert engine.observations.told + engine.asks.behind <= engine.asks.answered <= engine.observations.asked.sum()
 
 
 def pair_evidence(engine: Engine, m: int, b: int, i: int, initial: int = 2) -> float:
@@ -139,8 +144,7 @@ def test_prices_by_their_definition(adds: int, retires: list[int]) -> None:
     for step in range(40 * engine.problem.shape[0]):
         arm = step % engine.problem.shape[0]
         drawn = [v if not math.isnan(v) else 0.0 for v in rewards(rng)]
-        engine.ask(arm)
-        engine.tell(arm, [drawn[0] + arm, drawn[1] - arm, drawn[2] + arm, *drawn[3:]])
+        engine.tell(engine.ask(arm), [drawn[0] + arm, drawn[1] - arm, drawn[2] + arm, *drawn[3:]])
     for arm in retires:
         engine.retire_arm(arm)
     expected = priced_by_definition(engine, 4, reserve)
@@ -161,8 +165,7 @@ def test_one_delta_or_many_decide_alike() -> None:
             drawn = rewards(world)
             drawn[0] += arm
             for engine in (many, one):
-                engine.ask(arm)
-                engine.tell(arm, drawn, at=float(step))
+                engine.tell(engine.ask(arm), drawn, at=float(step))
             assert many.verdict(x).decisions == one.verdict().decisions
             assert many.stopped(x) == one.stopped() == one.verdict().stopped
         with pytest.raises(InputError, match="log_inv_delta must be"):
@@ -173,9 +176,8 @@ def tied_batch(run: int, row_by_row: bool) -> bool:
     """200 rewards of two tied arms, sorted by arm and value; whether something was decided."""
     rng = np.random.default_rng([4, run])
     engine = Engine(Problem(2, 1, 1.0), Uniform(), GLR(), log_inv_delta=-math.log(0.05))
-    told = [whole(arm, [value]) for arm in (0, 1) for value in np.sort(rng.normal(size=100)).tolist()]
-    for one in told:
-        engine.ask(one.arm)
+    rows = [(arm, value) for arm in (0, 1) for value in np.sort(rng.normal(size=100)).tolist()]
+    told = [whole(engine.record(arm, more=n > 0 and not row_by_row), [value]) for n, (arm, value) in enumerate(rows)]
     for batch in [[one] for one in told] if row_by_row else [told]:
         engine.tell_all(batch)
     return engine.stopped()
@@ -204,8 +206,7 @@ def test_a_batch_is_one_moment() -> None:
 def test_intervals_use_decisions_of_their_own_event_alone(stopping: Any, fitted: bool) -> None:
     engine = Engine(Problem(2, 1, 1.0), Uniform(), stopping)
     for step in range(60):
-        engine.ask(step % 2)
-        engine.tell(step % 2, [3.0 * (step % 2) + (step % 7) / 7])
+        engine.tell(engine.ask(step % 2), [3.0 * (step % 2) + (step % 7) / 7])
     x = math.log(5)
     found, alone = engine.intervals(x), Engine(Problem(2, 1, 1.0), Uniform(), GLR("empirical"))
     alone._evidence.observations = engine.observations
@@ -236,21 +237,17 @@ def test_a_retired_arm_without_a_reserve() -> None:
     engine = Engine(Problem(3, 1, 1.0), Uniform(), GLR(), log_inv_delta=LEVEL)
     engine.retire_arm(2)
     for step in range(100):
-        engine.ask(step % 2)
-        engine.tell(step % 2, [float(step % 2) + math.sin(step)])
+        engine.tell(engine.ask(step % 2), [float(step % 2) + math.sin(step)])
     assert not engine.stopped(), "nothing is known of the retired arm, and all pairs pay 28 nats more"
     for step in range(900):
-        engine.ask(step % 2)
-        engine.tell(step % 2, [float(step % 2) + math.sin(step)])
+        engine.tell(engine.ask(step % 2), [float(step % 2) + math.sin(step)])
     assert engine.stopped()
     other = Engine(Problem(3, 1, 1.0), Uniform(), GLR(), log_inv_delta=LEVEL)
     for step in range(30):
-        other.ask(step % 3)
-        other.tell(step % 3, [-9.0 if step % 3 == 2 else 0.0])
+        other.tell(other.ask(step % 3), [-9.0 if step % 3 == 2 else 0.0])
     other.retire_arm(2)
     for step in range(400):
-        other.ask(step % 2)
-        other.tell(step % 2, [float(step % 2) + math.sin(step)])
+        other.tell(other.ask(step % 2), [float(step % 2) + math.sin(step)])
     assert other.verdict().answers == ("arm 1",)
     assert other.stopped()
 
@@ -259,8 +256,7 @@ def test_any_delta_after_an_arm_has_left() -> None:
     """With many deltas every objective is open again: any of them may have been decided for the arm that left."""
     engine = Engine(Problem(3, 1, 1.0), Uniform(), GLR(reserve=0.1))
     for step, arm in itertools.product(range(30), range(3)):
-        engine.ask(arm)
-        engine.tell(arm, [3.0 * arm + math.sin(step)])
+        engine.tell(engine.ask(arm), [3.0 * arm + math.sin(step)])
     assert engine.stopped(1.0)
     engine.retire_arm(2)
     decision = engine.verdict(1.0).decisions[0]
@@ -274,11 +270,9 @@ def test_nothing_is_decided_before_every_rival_has_been_observed(family: str, th
     known = Problem(["a", "b", "c"], [f"A:{family}", f"B:{family}"])
     engine = Engine(known, Uniform(), GLR(threshold), log_inv_delta=-math.log(0.05))
     for step in range(200):
-        engine.ask(step % 2)
-        engine.tell(step % 2, [float(step % 3 == 0), float(step % 2)])
+        engine.tell(engine.ask(step % 2), [float(step % 3 == 0), float(step % 2)])
     for _ in range(3):
-        engine.ask(2)
-        engine.tell(2, [1.0, math.nan])
+        engine.tell(engine.ask(2), [1.0, math.nan])
         assert engine.verdict().decisions[1] is None
         assert engine.verdict().evidence[1] <= 0
         assert engine.observations.costs[2, 1] == 0

@@ -153,6 +153,5 @@ def test_arms_added_later_are_followed() -> None:
     engine.add_arm(Problem(3, ["x:unknown-variance"]))
     rng = np.random.default_rng(0)
     for step in range(30):
-        engine.ask(step % 3)
-        engine.tell(step % 3, [1.0 if step % 3 == 2 else rng.normal()])
+        engine.tell(engine.ask(step % 3), [1.0 if step % 3 == 2 else rng.normal()])
     assert "9 of 27 rewards equal the one before" in engine.verdict().remarks[0]

@@ -57,8 +57,7 @@ def test_told_of_only() -> None:
     environment, rng = Environment(truth), np.random.default_rng(0)
     for _ in range(400):
         arm = engine.choose(rng)
-        engine.ask(arm)
-        engine.tell(arm, environment.pull(arm))
+        engine.tell(engine.ask(arm), environment.pull(arm))
     assert engine.limits()[0][1] == 2
     assert not engine.barred.any()
     assert engine.observations.asked.tolist() == [100] * 4
@@ -131,8 +130,7 @@ def test_one_trajectory_answers_every_delta() -> None:
         rewards = environment.pull(arm)
         session.tell(arm, rewards)
         for engine in engines:
-            engine.ask(arm)
-            engine.tell(arm, rewards)
+            engine.tell(engine.ask(arm), rewards)
     for delta, engine in zip(deltas, engines, strict=True):
         assert session.verdict(delta).decisions == engine.verdict().decisions
         assert session.verdict(delta).decisions[0] is not None

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from tests.live.rounds import new, run
+from tests.live.rounds import measure, new, run
 
 from mobai import GLR, Experiment, InputError, Problem
 from mobai.live.journal import MemoryJournal
@@ -22,7 +22,9 @@ def test_arms_come_and_go() -> None:
     test.add_arm("D")
     assert not test.verdict().stopped
     assert [name for name, _, _ in test.status().past] == ["click", "latency"]
-    assert test.ask()[0].arm == "D"
+    (one,) = test.ask()
+    assert one.arm == "D"
+    test.tell(one, measure(*one))
     for _ in range(600):
         run(test, 1)
         if test.verdict().stopped:

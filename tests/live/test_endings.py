@@ -57,6 +57,7 @@ def test_answers_are_taken_when_nothing_is_handed_out() -> None:
 def test_every_arm_is_barred() -> None:
     test = new()
     (one,) = test.ask(unit="a")
+    test.tell(one, {"click": 0.0, "errors": 1.0})
     test.record_all([(arm, {"click": 0.0, "errors": 1.0}) for _ in range(60) for arm in ("B", "C", "control")])
     status = test.status()
     assert status.verdict.answers == ("none qualifies",)
@@ -67,6 +68,7 @@ def test_every_arm_is_barred() -> None:
     )
     (one,) = bare.ask(unit="a")
     bare.record_all([(arm, {"click": 0.0, "errors": 1.0}) for _ in range(60) for arm in ("A", "B")])
+    bare.tell(one, {"click": 1.0, "errors": 1.0})
     assert bare.status().ending == "every arm breaks a limit, and there is none to hand out"
     with pytest.raises(ConflictError, match="every arm breaks a limit"):
         bare.ask()

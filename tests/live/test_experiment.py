@@ -61,13 +61,23 @@ def test_dropping() -> None:
         test.drop(two)
     (three,) = test.ask()
     test.tell(three, {"click": 1})
-    test.drop(three)
+    with pytest.raises(InputError, match="assignment 3: there is no worst that latency could be"):
+        test.drop(three)
+    test.drop(three, reason="lost")
     events = len(test.history())
-    test.drop(three)
+    test.drop(three, reason="lost")
     assert (len(test.history()), test.status().incomplete) == (events, 0)
+    assert "assuming that the 1 lost have nothing to do with any result" in str(test.status())
+    # The first one goes on holding latency up, until somebody says that it was lost.
+    (held_up,) = test.status().waiting
+    assert held_up[:4] == ("latency", 1, 1, "A")
+    test.drop(one, reason="lost")
+    assert test.status().waiting == ()
+    with pytest.raises(InputError, match="reason must be lost"):
+        test.drop(one, reason="bored")
 
 
-def test_assignments_expire_and_may_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assignments_expire_and_what_comes_late_is_kept_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(time, "time", lambda: now[0])
     test = new(expire_after=60.0)
@@ -80,11 +90,17 @@ def test_assignments_expire_and_may_come_late(monkeypatch: pytest.MonkeyPatch) -
     assert (status.expired, status.pending) == (2, 2)
     assert four.arm == "A"
     test.tell(one, {"click": 1})
-    assert test.status().expired == 1
+    test.tell(one, {"click": 1})
+    assert (test.status().expired, test.status().late, len(test.history())) == (2, 1, 6)
+    assert "came too late to be evidence, and kept aside: 1 result" in str(test.status())
     assert (test.status().answered <= test.status().asked).all()
+    test.tell(three, {"click": 1})
     now[0] += 1000
-    test.ask()
-    assert test.status().expired == 3
+    # What is missing of an assignment that was told in part is left out, too.
+    status = test.status()
+    assert (status.expired, status.incomplete, status.pulls.sum()) == (3, 0, 1)
+    test.tell(three, {"latency": 4.0})
+    assert test.status().late == 2
     test.drop(two)
     assert test.status().dropped == 1
     assert three.id == 3

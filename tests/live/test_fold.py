@@ -42,7 +42,7 @@ def journal_of(pulls: int, *, objectives: list[str], trouble: bool, rule: str = 
         for one in test.ask(3 if trouble and n % 97 == 50 else 1):
             metrics = measure(one.arm)
             if trouble and n % 41 == 3:
-                test.drop(one)
+                test.drop(one, reason="lost")
             elif trouble and n > pulls // 2 and n % 53 == 7:
                 late = metrics.popitem()
                 test.tell(one, metrics)
@@ -79,13 +79,13 @@ def test_reading_many_at_a_time_changes_nothing(
     events = journal_of(1000, objectives=objectives, trouble=trouble, rule=rule)
     folded = 0
 
-    def counted(engine: Engine, told: list[Any], *more: Any) -> None:
+    def counted(engine: Engine, rows: Any, looks: list[Any]) -> None:
         nonlocal folded
-        folded += len(told)
-        fold(engine, told, *more)
+        folded += len(looks)
+        fold(engine, rows, looks)
 
-    fold = Engine.fold
-    monkeypatch.setattr(Engine, "fold", counted)
+    fold = Engine._fold
+    monkeypatch.setattr(Engine, "_fold", counted)
     monkeypatch.setattr(Engine, "worth_folding", 4)
     at_a_time = bytes_of(events)
     # Rules that remember their choices look after every pull; with trouble, the second half goes one by one.

@@ -23,7 +23,7 @@ def live(trouble: str = "", pulls: int = 900, seed: int = 0) -> Experiment:
         (one,) = test.ask()
         late = n > pulls // 2
         if rng.random() < (0.25 if trouble == "attrition" and one.arm == "B" else 0.05):
-            test.drop(one)
+            test.drop(one, reason="lost")
             continue
         rewards = {
             "click": float(rng.random() < (0.7 if trouble == "drift" and late else 0.3)),

@@ -140,7 +140,7 @@ def test_times_of_expiry_in_a_snapshot() -> None:
     again = Assignments(1)
     again.restore(assignments.arrays())
     for one in (assignments, again):
-        assert [one.overdue(before) for before in (5.0, 6.0, 7.5, 8.5)] == [[], [1], [1, 2, 3], [1, 2, 3, 4]]
+        assert [one.waited_for(0, before) for before in (5.0, 6.0, 7.5, 8.5)] == [[], [1], [1, 2, 3], [1, 2, 3, 4]]
         assert one.since(2) == 9.0
 
 

@@ -112,7 +112,7 @@ def test_limits_are_explained() -> None:
     play(test, 60)
     found = test.explain()
     assert found.sentences == (
-        "click: C leads; control, the closest of 2 rivals left, is not yet told apart from C: 0.36 of 4.71 nats; "
+        "click: C leads; control, the closest of 2 rivals left, is not yet told apart from C: 0.41 of 4.71 nats; "
         "C is not yet shown to keep errors at most 0.1",
     )
     assert {limit.arm for limit in found.limits} == {"control", "B", "C"}

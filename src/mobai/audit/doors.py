@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mobai.engine import Engine
-from mobai.engine.engine import Told
+from mobai.engine.asks import Outcome
 from mobai.lab.environment import Environment
 from mobai.lab.trajectory import TrialSpec, coins
 from mobai.problem import FloatArray
@@ -30,16 +30,16 @@ def sorted_batches(spec: TrialSpec) -> Answers:
     """Ask for a batch, and report it sorted by arm and value, as one moment."""
     engine, told = _engine(spec), _batches(spec)
     while engine.told < spec.max_pulls and not engine.stopped():
-        engine.tell_all([Told(arm, rewards, True, rewards) for arm, rewards in told(engine)])
+        engine.tell_all([Outcome(number, rewards) for _, rewards, number in told(engine)])
     return _answers(engine)
 
 
 def sorted_rows(spec: TrialSpec) -> Answers:
     """Look after every row of the same sorted batches: the order of the rows decides. A control."""
-    engine, told = _engine(spec), _batches(spec)
+    engine, told = _engine(spec, order="told"), _batches(spec)
     while engine.told < spec.max_pulls and not engine.stopped():
-        for arm, rewards in told(engine):
-            engine.tell(arm, rewards)
+        for _, rewards, number in told(engine):
+            engine.tell(number, rewards)
     return _answers(engine)
 
 
@@ -49,14 +49,13 @@ def late_metrics(spec: TrialSpec) -> Answers:
     waiting: list[tuple[int, list[float]]] = []
     for _ in range(spec.max_pulls):
         arm = engine.choose(rng)
-        engine.ask(arm)
-        rewards = environment(arm)
+        number, rewards = engine.ask(arm), environment(arm)
         missing = [math.nan] * (len(rewards) - 1)
-        engine.tell_all([Told(arm, [rewards[0], *missing], True, None)])
-        waiting.append((arm, rewards))
+        engine.tell_all([Outcome(number, [rewards[0], *missing])])
+        waiting.append((number, rewards))
         if len(waiting) > _LATE:
             late, whole = waiting.pop(0)
-            engine.tell_all([Told(late, [math.nan, *whole[1:]], False, whole)])
+            engine.tell_all([Outcome(late, [math.nan, *whole[1:]])])
         if engine.stopped():
             break
     return _answers(engine)
@@ -67,9 +66,8 @@ def missing_by_a_sibling(spec: TrialSpec) -> Answers:
     engine, environment, rng = _engine(spec), _correlated(spec), coins(spec.seed, spec.trial)
     for _ in range(spec.max_pulls):
         arm = engine.choose(rng)
-        engine.ask(arm)
         first, second = environment(arm)
-        engine.tell(arm, [first, second if first > 0 else math.nan])
+        engine.tell(engine.ask(arm), [first, second if first > 0 else math.nan])
         if engine.stopped():
             break
     return _answers(engine)
@@ -82,11 +80,10 @@ def refused_values(spec: TrialSpec) -> Answers:
     means, sd = spec.instance.means[:, 0], spec.instance.sd[:, 0]
     for _ in range(spec.max_pulls):
         arm = engine.choose(rng)
-        engine.ask(arm)
         reward = math.inf
         while reward > means[arm] + (0.5 if arm == 1 else 3.0) * sd[arm]:
             reward = float(noise.normal(means[arm], sd[arm]))
-        engine.tell(arm, [reward])
+        engine.tell(engine.ask(arm), [reward])
         if engine.stopped():
             break
     return _answers(engine)
@@ -122,8 +119,7 @@ def _claims(spec: TrialSpec, claims: Callable[[Engine], Statuses]) -> Answers:
     rng = coins(spec.seed, spec.trial)
     for _ in range(spec.max_pulls):
         arm = engine.choose(rng)
-        engine.ask(arm)
-        engine.tell(arm, environment.pull(arm))
+        engine.tell(engine.ask(arm), environment.pull(arm))
         for c, statuses in enumerate(claims(engine)):
             for i, status in enumerate(statuses):
                 if (status == 1 and not tolerated[i, c]) or (status == 2 and keeps[i, c]):
@@ -151,8 +147,7 @@ def _compared(spec: TrialSpec, ends: Callable[[Engine], Ends]) -> Answers:
     base = spec.instance.arms.index(str(spec.instance.problem.baseline))
     for pull in range(spec.max_pulls):
         arm = engine.choose(rng)
-        engine.ask(arm)
-        engine.tell(arm, environment.pull(arm))
+        engine.tell(engine.ask(arm), environment.pull(arm))
         if pull % 10 == 9 and engine.observations.complete:
             lower, upper = ends(engine)
             truth = means - means[base]
@@ -177,21 +172,21 @@ def _ends_for_one_look(engine: Engine) -> Ends:
     return np.where(unknown, -np.inf, gap - error), np.where(unknown, np.inf, gap + error)
 
 
-def _engine(spec: TrialSpec, *, bars: bool = True) -> Engine:
+def _engine(spec: TrialSpec, *, bars: bool = True, order: str = "asked") -> Engine:
     x = spec.log_inv_deltas[0]
-    return Engine(spec.instance.problem, spec.rule, spec.stoppings[0], log_inv_delta=x, bars_broken=bars)
+    return Engine(spec.instance.problem, spec.rule, spec.stoppings[0], log_inv_delta=x, bars_broken=bars, order=order)
 
 
-def _batches(spec: TrialSpec) -> Callable[[Engine], list[tuple[int, list[float]]]]:
-    """Return a function that asks for a batch and returns its rows, sorted by arm and value."""
+def _batches(spec: TrialSpec) -> Callable[[Engine], list[tuple[int, list[float], int]]]:
+    """Return a function that asks for a batch and returns its rows, with their numbers, sorted by arm and value."""
     environment, rng = Environment(spec.instance, spec.seed, spec.trial), coins(spec.seed, spec.trial)
 
-    def rows(engine: Engine) -> list[tuple[int, list[float]]]:
+    def rows(engine: Engine) -> list[tuple[int, list[float], int]]:
         found = []
         for _ in range(_BATCH):
             arm = engine.choose(rng)
-            engine.ask(arm)
-            found.append((arm, environment.pull(arm).tolist()))
+            number = engine.ask(arm)
+            found.append((arm, environment.pull(arm).tolist(), number))
         return sorted(found)
 
     return rows

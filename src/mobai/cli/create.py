@@ -35,7 +35,14 @@ from mobai.kernels import interpret
     "--expire-after",
     type=float,
     metavar="SECONDS",
-    help="Then an assignment is no longer pending.",
+    help="Then what is missing of an assignment is left out, whatever comes later.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(["asked", "told"]),
+    default="asked",
+    show_default=True,
+    help="How evidence reads results; told only if delays have nothing to do with values.",
 )
 @click.option("--reserve", type=float, default=0.1, show_default=True, help="Share of delta for changes of arms.")
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")

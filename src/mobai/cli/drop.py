@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import click
 
+from mobai import views
 from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
+from mobai.errors import InputError
+from mobai.problem.window import seconds_of
 
 
 @click.command("drop")
 @options.name_argument()
-@click.argument("ids", nargs=-1, type=int, required=True, metavar="ID...")
+@click.argument("ids", nargs=-1, type=int, metavar="[ID...]")
+@click.option("--older-than", metavar="TIME", help="All that have waited for so long, such as 30m, 2h or 1d.")
+@click.option(
+    "--reason",
+    type=click.Choice(["lost"]),
+    help="They were lost for reasons that have nothing to do with any result: they are left out, and every verdict "
+    "repeats it. Unless given, they count as the worst there could be.",
+)
 @options.storage_option()
-def command(name: str, ids: tuple[int, ...], storage: str) -> None:
-    """Say that assignments of the experiment NAME will never be answered."""
+def command(name: str, ids: tuple[int, ...], older_than: str | None, reason: str | None, storage: str) -> None:
+    """Say that assignments of the experiment NAME, or the rest of them, will never be answered."""
+    if bool(ids) == (older_than is not None):
+        raise InputError("give the ids of assignments, or --older-than TIME")
     experiment = load_experiment(storage, name)
+    if older_than is not None:
+        count = experiment.drop_older(seconds_of(older_than), reason=reason)
+        screen.say(f"dropped {views.plural(count, 'assignment')}")
+        return
     for number in ids:
-        experiment.drop(number)
+        experiment.drop(number, reason=reason)
     screen.say(f"dropped {', '.join(map(str, ids))}")

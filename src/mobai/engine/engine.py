@@ -4,29 +4,31 @@ It owns what was observed (in the arrays the kernels read), the sampling rule's 
 decided. A session, a live experiment and a simulation pull by pull are an engine with something around it; compiled
 trials are loops over the same kernel functions.
 
-Every reward told counts as evidence at once. What the sampling rule sees, and which objectives it still works for,
-depend on *complete* pulls only, those of which every metric was told or will not come: otherwise one metric of a pull
-could steer which arms are asked for before another one of the same pull is told (docs/guarantee.md). As long as no pull
-is told in parts, the two are the same and kept once.
+The sampling rule sees every reward as soon as it is told. Evidence reads the rewards of each metric in the order in
+which they were asked for (:mod:`mobai.engine.asks`), so that what is slow, late or lost cannot bias it.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mobai.engine.asks import LEFT_OUT, Asks, Look, Outcome, Rows, Waiting
 from mobai.engine.evidence import Evidence
 from mobai.engine.family_check import FamilyCheck
+from mobai.engine.reward_health import kept_of_health, new_health, restored_health, with_one_more_arm
 from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
+from mobai.kernels.dense import Integers
 from mobai.kernels.evidence import Scoring
-from mobai.kernels.health import HealthArrays
+from mobai.kernels.health import HealthArrays, note_rewards
 from mobai.kernels.observations import BROKEN
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
@@ -38,18 +40,6 @@ from mobai.theory.differences import Differences, difference_intervals
 from mobai.theory.forecast import Remaining, remaining_samples, remaining_with_limits
 from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals
 from mobai.theory.observations import Moment, Observations
-
-
-class Told(NamedTuple):
-    """Rewards of one pull, NaN where one is missing; whether they are the first ones of that pull.
-
-    ``complete`` has all its rewards (NaN for those that will not come) once nothing of it is waited for, else None.
-    """
-
-    arm: int
-    rewards: Sequence[float] | FloatArray
-    first: bool
-    complete: Sequence[float] | FloatArray | None
 
 
 class Engine:
@@ -67,13 +57,21 @@ class Engine:
         The only log(1/delta) at which decisions will be asked for; None if any may be.
     bars_broken
         Whether arms that break a limit, at the only delta or that of ``focus``, are asked for no more.
+    order
+        In which order evidence reads the rewards: as they were ``asked`` for, or as they were ``told``.
+    follows_health
+        Whether rewards are followed to see whether something is wrong with them.
 
     Attributes
     ----------
     problem
         The arms there are now, retired ones included.
     sampling
-        What the sampling rule sees: complete pulls of the arms that take part, with pending pulls counted.
+        What the sampling rule sees: every reward told of the arms that take part, with pending ones counted.
+    asks
+        What was asked for, and has not become evidence yet.
+    health
+        What was found of the rewards, in the arrays that the kernels read; None if it is not followed.
     past
         Decisions that were opened again because arms came or went (with ``log_inv_delta`` only).
     """
@@ -87,13 +85,15 @@ class Engine:
         focus_log_inv_delta: float | None = None,
         log_inv_delta: float | None = None,
         bars_broken: bool = True,
+        order: str = "asked",
+        follows_health: bool = False,
     ) -> None:
         settle_at = log_inv_delta if focus_log_inv_delta is None else focus_log_inv_delta
         self._settle_at = None if settle_at is None else stopping.level(problem, settle_at)
         self.problem, self.rule, self.stopping = problem, rule, stopping
         self._evidence = Evidence(problem, stopping, log_inv_delta, self._settle_at)
-        # Of complete pulls; another object from the first pull on that is told in parts.
-        self._complete = self._evidence
+        self.asks = Asks(len(problem.metrics), order)
+        self.health: HealthArrays | None = new_health(problem) if follows_health else None
         self.past: list[tuple[str, Decision]] = []
         # Levels belong to the initial arms; later ones pay for themselves.
         self._at_start, self._focus, self._only = problem, focus_log_inv_delta, log_inv_delta
@@ -104,7 +104,7 @@ class Engine:
 
     @property
     def observations(self) -> Observations:
-        """Every reward told, of every arm."""
+        """Every reward of every arm that has become evidence."""
         return self._evidence.observations
 
     @property
@@ -114,7 +114,7 @@ class Engine:
 
     @property
     def told(self) -> int:
-        """How many pulls have been answered."""
+        """How many pulls have become evidence, in one metric at least."""
         return self.observations.told
 
     @property
@@ -146,74 +146,99 @@ class Engine:
         """Reset the rule's memory to that of ``init``, because the choices in the journal were not its own."""
         self._memory = self.rule.init(self.sampling.problem)
 
-    def ask(self, arm: int) -> None:
-        """Count an arm as asked for: pending until it is told or dropped."""
+    def ask(self, arm: int) -> int:
+        """Count an arm as asked for: pending until it is told or dropped. Return the number of the ask."""
         if not self.active[arm]:
             raise InputError(f"arm {self.problem.arms[arm]!r} was retired and cannot be asked for")
+        return self.record(arm)
+
+    def record(self, arm: int, *, more: bool = False) -> int:
+        """Count a pull that nobody asked for as an ask, with ``more`` one that is read together with the one before."""
         self.ask_again(arm)
+        return self.asks.add(arm, more=more)
+
+    def tell(self, number: int, rewards: Sequence[float] | FloatArray, at: float | None = None) -> None:
+        """Take in the rewards of an ask, in the objectives' own units; NaN for those that will not come."""
+        self.tell_all([Outcome(number, [LEFT_OUT if math.isnan(reward) else reward for reward in rewards])], at)
+
+    def tell_all(self, outcomes: Sequence[Outcome], at: float | None = None) -> None:
+        """Take in what has come of several asks as one moment: the evidence is looked at once, after the last."""
+        self.hear(outcomes, at)
+        self.catch_up()
+
+    def hear(self, outcomes: Sequence[Outcome], at: float | None = None) -> None:
+        """Take down what has come of several asks; :meth:`catch_up` takes it in, many at a time."""
+        self.asks.hear(outcomes, at)
+        if self.problem.guardrails:
+            self.catch_up()  # whom to wait for depends on it
+
+    def forget_ask(self, arm: int) -> None:
+        """Count a pull of an arm as never asked for: nothing of it was told, and what will not come is told apart."""
+        self.observations.ask(arm, -1)
+        self.sampling.forget_ask(arm)
 
     def ask_again(self, arm: int) -> None:
-        """Count a dropped pull as asked for after all; its arm may have been retired."""
+        """Count a pull that was given up as asked for after all."""
         self.observations.ask(arm)
         self.sampling.ask(arm)
 
-    def drop(self, arm: int) -> None:
-        """Count a pending pull as never asked for."""
-        self.observations.ask(arm, -1)
-        self.sampling.ask(arm, -1)
-
-    def tell(self, arm: int, rewards: Sequence[float] | FloatArray, at: float | None = None) -> None:
-        """Take in the rewards of a pull that was asked for, in the objectives' own units; NaN where one is missing."""
-        self.tell_all([Told(arm, rewards, first=True, complete=rewards)], at)
-
-    def tell_all(self, told: Sequence[Told], at: float | None = None) -> Moment:
-        """Take in the rewards of several pulls as one moment: the evidence is looked at once, after the last.
-
-        Return what was taken in.
-        """
-        if self._complete is self._evidence and any(one.complete is None for one in told):
-            self._complete = copy.deepcopy(self._evidence)
-        taken_in = moment = self._moment([(one.arm, one.rewards, one.first) for one in told])
-        looked = self._evidence.tell_all(moment, at)
-        self._check.tell_all(moment, self.observations)
-        if not all(one.first and one.complete is one.rewards for one in told):
-            whole = [(one.arm, one.complete, True) for one in told if one.complete is not None]
-            if not whole:
-                return taken_in
-            moment = self._moment(whole)
-        self.sampling.tell_all(moment)
-        if self._complete is not self._evidence:
-            looked = self._complete.tell_all(moment, at)
-        if looked:
-            self._set_focus()
-        return taken_in
-
-    # How many pulls make :meth:`fold` worth while; two, once it is compiled.
+    # How many looks make :meth:`catch_up` fold them; two, once that is compiled.
     worth_folding = 64
 
-    @property
-    def can_fold(self) -> bool:
-        """Whether :meth:`fold` can be used: every pull was complete, nothing is limited, the default threshold."""
-        alone = self._complete is self._evidence and not self.problem.guardrails
-        return alone and isinstance(self._evidence.monitor, RosterMonitor)
+    def catch_up(self) -> None:
+        """Let sampling and evidence take in what they are behind with."""
+        told, rows, looks = self.asks.take()
+        if told is not None:
+            self.sampling.tell_all(*self._moments(told))
+        if rows is None and not looks:
+            return
+        if self._can_fold(looks):
+            self._fold(rows, looks)
+            return
+        row = moment = 0
+        for look in looks:
+            part = _part_of_rows(rows, row, look.rows, moment, look.moments, len(self.problem.metrics))
+            row, moment = look.rows, look.moments
+            self._read(part, look)
 
-    def fold(self, told: Sequence[Told], at: Sequence[float | None], health: HealthArrays) -> None:
-        """Take in pulls, each complete and a moment of its own: the same as telling one after the other, and faster.
+    def _read(self, part: Rows, look: Look) -> None:
+        """Let evidence take in some rows, and look at it once."""
+        moment, ends = self._moments(part)
+        for m, arm in look.worst:
+            self.observations.expect_the_worst(m, arm)
+        looked = self._evidence.tell_all(moment, ends, look.at)
+        self._check.tell_all(moment, self.observations, in_order=look.apart)
+        if self.health is not None:
+            note_rewards(self.health, self.observations.arrays, moment.arms, moment.rewards)
+        if looked:
+            self._set_focus(look.at)
 
-        ``health`` is what follows the rewards to see whether something is wrong.
-        """
-        rows, done = self._moment([(one.arm, one.rewards, True) for one in told]), 0
-        while done < len(told):
-            done, found = self._evidence.fold(self._check.repeats, health, rows, at, done)
+    def _can_fold(self, looks: Sequence[Look]) -> bool:
+        """Whether there is a faster way: nothing is limited, the default threshold, asked for one by one."""
+        if len(looks) < self.worth_folding or self.health is None or self.problem.guardrails:
+            return False
+        return isinstance(self._evidence.monitor, RosterMonitor) and all(look.apart for look in looks)
+
+    def _fold(self, rows: Rows | None, looks: Sequence[Look]) -> None:
+        """Do what :meth:`_read` does for one look after the other, faster."""
+        assert rows is not None
+        assert self.health is not None
+        moment, done = self._moments(rows)[0], 0
+        after = np.array([look.rows for look in looks])
+        while done < len(looks):
+            done, found = self._evidence.fold(self._check.repeats, self.health, moment, after, done)
             if found:
-                self._set_focus()
-        self.sampling.tell_each(rows)
+                self._evidence.enter(looks[done - 1].at)
+                self._set_focus(looks[done - 1].at)
 
-    def _moment(self, pulls: Sequence[tuple[int, Any, bool]]) -> Moment:
-        """Return arms, rewards in the objectives' own units, and which are the first of their pull, as a moment."""
-        arms, rewards, first = zip(*pulls, strict=True) if pulls else ((), (), ())
-        oriented = np.array(rewards, np.float64).reshape(-1, len(self.problem.signs)) * self.problem.signs
-        return Moment(np.array(arms, np.int64), oriented, np.array(first, np.bool_))
+    def _moments(self, rows: Rows) -> tuple[Moment, Integers]:
+        """Return rows in the objectives' own units, oriented, and where moments end."""
+        return Moment(rows.arms, rows.values * self.problem.signs, rows.first), rows.ends
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """What holds metrics up of which something waits to become evidence."""
+        return self.asks.waiting()
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:
         """Let one more arm take part, the last one of ``problem``; objectives decided before are open again."""
@@ -223,9 +248,9 @@ class Engine:
         # What was decided is true of the arms there were.
         self._keep_past(range(problem.shape[1]))
         self.problem, self._barred = problem, np.append(self._barred, False)
-        for evidence in self._both():
-            evidence.add_arm(problem)
+        self._evidence.add_arm(problem)
         self._check.add_arm()
+        self.health = None if self.health is None else with_one_more_arm(self.health)
         self._arms_changed(at)
 
     def retire_arm(self, arm: int, at: float | None = None) -> None:
@@ -237,16 +262,16 @@ class Engine:
             raise InputError("arm: two arms are left, and none of them can be retired")
         if self.problem.arms[arm] in _baselines(self.problem):
             raise InputError(f"arm {self.problem.arms[arm]!r} is what others are compared with, and cannot be retired")
-        self._keep_past(self._decided_for(self._evidence, arm))
-        for evidence in self._both():
-            evidence.retire_arm(arm, self._decided_for(evidence, arm))
+        reopened = self._decided_for(arm)
+        self._keep_past(reopened)
+        self._evidence.retire_arm(arm, reopened)
         self._arms_changed(at)
 
-    def _decided_for(self, evidence: Evidence, arm: int) -> list[int]:
+    def _decided_for(self, arm: int) -> list[int]:
         """Return the objectives that were decided for an arm; with many deltas, any may have been."""
         if self._only is None:
             return list(range(self.problem.shape[1]))
-        decisions = evidence.monitor.decisions(self._only)
+        decisions = self._evidence.monitor.decisions(self._only)
         return [m for m, decision in enumerate(decisions) if decision is not None and decision.arm == arm]
 
     def _keep_past(self, objectives: Iterable[int]) -> None:
@@ -256,29 +281,19 @@ class Engine:
             names = self.problem.objective_names
             self.past += [(names[m], found) for m in objectives if (found := decisions[m]) is not None]
 
-    def _both(self) -> list[Evidence]:
-        """Return the evidence of all rewards and that of complete pulls, once if they are the same."""
-        return [self._evidence] if self._complete is self._evidence else [self._evidence, self._complete]
-
     def _arms_changed(self, at: float | None) -> None:
         """Start the rule for the arms that take part now, and look at the evidence among them."""
         self._enrol()
-        for evidence in self._both():
-            evidence.monitor.look(evidence.observations, at)
-        self._set_focus()
+        self._evidence.monitor.look(self.observations, at)
+        self._set_focus(at)
 
     def stopped(self, log_inv_delta: float | None = None) -> bool:
         """Whether every objective has been decided at an error probability; much cheaper than a verdict."""
         return None not in self._evidence.monitor.decisions(self._log_inv_delta_asked(log_inv_delta))
 
-    @property
-    def settled(self) -> bool:
-        """Whether complete pulls alone decide every objective at the only delta."""
-        return None not in self._complete.monitor.decisions(self._known_delta())
-
     def winner(self, m: int) -> int:
-        """Return the arm that complete pulls decide an objective for at the only delta; -1 for none."""
-        decision = self._complete.monitor.decisions(self._known_delta())[m]
+        """Return the arm that an objective is decided for at the only delta; -1 for none."""
+        decision = self._evidence.monitor.decisions(self._known_delta())[m]
         return -1 if decision is None else decision.arm
 
     def verdict(self, log_inv_delta: float | None = None) -> Verdict:
@@ -292,7 +307,7 @@ class Engine:
             decisions=self._evidence.monitor.decisions(x),
             evidence=frozen(self._evidence.monitor.evidence(self.observations)),
             threshold=frozen(np.full(self.problem.shape[1], self.stopping.level(self._at_start, x))),
-            pulls=self.told,
+            pulls=self.asks.answered,
             proven=self.stopping.certified,
             doubts=self._check.doubts(self.problem, self.observations),
             limits=self.limits(x),
@@ -303,8 +318,7 @@ class Engine:
         """Return a copy that stays as it is, to be looked at while this one goes on."""
         made = copy.copy(self)
         made._evidence, made._check = copy.deepcopy(self._evidence), copy.deepcopy(self._check)
-        made._complete = made._evidence if self._complete is self._evidence else copy.deepcopy(self._complete)
-        made.sampling, made.past = copy.deepcopy(self.sampling), list(self.past)
+        made.sampling, made.past, made.asks = copy.deepcopy(self.sampling), list(self.past), copy.copy(self.asks)
         return made
 
     def level(self, log_inv_delta: float) -> float:
@@ -383,56 +397,54 @@ class Engine:
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""
-        parts: dict[str, Observations | FamilyCheck] = {"observed": self.observations, "check": self._check}
+        parts: dict[str, Any] = {"observed": self.observations, "check": self._check}
         parts["sampled"] = self.sampling.observations
-        if self._complete is not self._evidence:
-            parts["complete"] = self._complete.observations
         arrays = {f"{name}_{key}": array for name, part in parts.items() for key, array in part.state().items()}
         memory = {f"memory_{n}": array for n, array in enumerate(self._memory)}
-        return {**arrays, **memory}
-
-    @property
-    def decisions_of_complete_pulls(self) -> tuple[Decision | None, ...] | None:
-        """What complete pulls alone decide at the only delta; None if all pulls are complete."""
-        return None if self._complete is self._evidence else self._complete.monitor.decisions(self._known_delta())
+        asks = {f"asks_{name}": array for name, array in self.asks.state().items()}
+        health = {} if self.health is None else {f"health_{n}": a for n, a in kept_of_health(self.health).items()}
+        return {**arrays, **memory, **asks, **health}
 
     def restore(
         self,
         problem: Problem,
         state: dict[str, Any],
         decisions: Sequence[Decision | None],
-        of_complete_pulls: Sequence[Decision | None] | None,
         past: Sequence[Any],
     ) -> None:
         """Take over the state of an engine with the same start; ValueError or KeyError if it cannot be."""
         self.problem = problem
         self._evidence.restore(problem, _part_of(state, "observed_"), decisions)
-        if of_complete_pulls is not None:
-            self._complete = Evidence(self._at_start, self.stopping, self._only, self._settle_at)
-            self._complete.restore(problem, _part_of(state, "complete_"), of_complete_pulls)
+        self.asks.restore(_part_of(state, "asks_"))
         self._barred = self._broken()
         self._enrol()
         self.sampling.observations.restore(_part_of(state, "sampled_"))
         self._check.restore(_part_of(state, "check_"))
+        if self.health is not None:
+            self.health = restored_health(self.health, _part_of(state, "health_"))
         self.past = [(name, Decision(*one)) for name, one in past]
         memory = [state[f"memory_{n}"] for n in range(len(self._memory))]
         self._memory = type(self._memory)(*memory) if memory else self._memory
 
-    def _set_focus(self) -> None:
-        """Turn sampling away from what complete pulls decide, and from arms that they show to break a limit."""
+    def _set_focus(self, at: float | None) -> None:
+        """Turn sampling away from what is decided and from arms that break a limit; wait for these no longer."""
         broken = self._broken()
         if not np.array_equal(broken, self._barred):
             self._barred = broken
             self._enrol()
         if self.problem.guardrails:
-            self.sampling.observations.settle(self._complete.observations.arrays.limits.settled[:, self.sampling.arms])
+            self.sampling.observations.settle(self.observations.arrays.limits.settled[:, self.sampling.arms])
         if self._focus is not None:
-            decisions = self._complete.monitor.decisions(self._focus)
+            decisions = self._evidence.monitor.decisions(self._focus)
             self.sampling.observations.focus_on([decision is None for decision in decisions])
+        self.asks.pass_over(np.flatnonzero(~self.active | self._barred).tolist())
+        self.asks.go_on(at)
+        if self.asks.behind:
+            self.catch_up()
 
     def _broken(self) -> npt.NDArray[np.bool_]:
         """Return which arms are to be barred: those that break a limit, but for those that others are compared with."""
-        settled = self._complete.observations.arrays.limits.settled
+        settled = self.observations.arrays.limits.settled
         spared = np.isin(self.problem.arms, list(_baselines(self.problem)))
         broken: npt.NDArray[np.bool_] = (settled == BROKEN + 1).any(axis=0) & ~spared & self._bars_broken
         return broken
@@ -461,6 +473,14 @@ def _baselines(problem: Problem) -> set[str]:
     """Return the arms that others are compared with."""
     compared = {guardrail.of for guardrail in problem.guardrails} | {problem.baseline}
     return {arm for arm in compared if arm is not None}
+
+
+def _part_of_rows(rows: Rows | None, row: int, end: int, moment: int, last: int, metrics: int) -> Rows:
+    """Return the rows between two, and where the moments between two end."""
+    if rows is None:
+        empty = np.zeros(0, np.int64)
+        return Rows(empty, np.zeros((0, metrics)), np.zeros(0, np.bool_), empty)
+    return Rows(rows.arms[row:end], rows.values[row:end], rows.first[row:end], rows.ends[moment:last] - row)
 
 
 def _part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:

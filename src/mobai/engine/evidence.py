@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mobai.errors import InputError
+from mobai.kernels.dense import Integers
 from mobai.kernels.health import HealthArrays
 from mobai.kernels.repeats import RepeatArrays
 from mobai.problem import IntArray, Problem
@@ -28,21 +29,26 @@ class Evidence:
         self._stopping = stopping.name
         self._settle_at = settle_at if problem.guardrails else None
 
-    def tell_all(self, moment: Moment, at: float | None = None) -> bool:
-        """Add the rewards of one moment and look once; return whether something may have been decided."""
-        self.observations.tell_all(moment)
+    def tell_all(self, rows: Moment, ends: Integers, at: float | None = None) -> bool:
+        """Add rewards, moments that end after so many rows, and look once; whether something may have been decided."""
+        self.observations.tell_in_order(rows, ends)
         settled = self._settle()
         return self.monitor.look(self.observations, at) or settled
 
     def fold(
-        self, repeats: RepeatArrays, health: HealthArrays, rows: Moment, at: Sequence[float | None], begin: int
+        self, repeats: RepeatArrays, health: HealthArrays, rows: Moment, looks: Integers, begin: int
     ) -> tuple[int, bool]:
-        """Add complete pulls from one on, each a moment of its own, until something is decided.
+        """Add rows, each a moment of its own, and look after so many of them, until something is found.
 
-        Return how many have been added with those before ``begin``, and whether something may have been decided.
+        Return how many looks were taken with those before ``begin``, and whether something is to be entered.
         """
         assert isinstance(self.monitor, RosterMonitor)
-        return self.monitor.fold(self.observations, repeats, health, rows, at, begin)
+        return self.monitor.fold(self.observations, repeats, health, rows, looks, begin)
+
+    def enter(self, at: float | None) -> None:
+        """Enter what :meth:`fold` found."""
+        assert isinstance(self.monitor, RosterMonitor)
+        self.monitor.enter(self.observations, at)
 
     def limit_statuses(self, level: float) -> IntArray:
         """Return what can be said of each arm and limit at a level: 0 nothing, 1 it is kept, 2 it is broken."""

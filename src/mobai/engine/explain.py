@@ -136,11 +136,11 @@ def _next(engine: Engine, rng: np.random.Generator) -> tuple[int | None, str]:
     if free.sum() == 1:
         return arm, f"{name} is next: all other arms break a limit"
     if opening(observations) is not None:
-        seen = engine.observations.pulls
+        seen = observations.pulls
         i, m = np.argwhere(seen == seen.min())[0]
         return arm, (
             f"{name} is next: every arm must answer once, completely, before the rule can compare; "
-            f"{engine.problem.arms[i]} has the fewest answers with {engine.problem.metric_names[m]}: {seen.min():,}"
+            f"{problem.arms[i]} has the fewest answers with {engine.problem.metric_names[m]}: {seen.min():,}"
         )
     if engine.rule.name == "top-two":
         return arm, f"{name} is next: {_doubt(problem, observations)}"

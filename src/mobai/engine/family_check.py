@@ -43,11 +43,11 @@ class FamilyCheck:
         shape = len(problem.metrics), problem.shape[0]
         self._found = RepeatArrays(np.full(shape, np.nan), np.zeros(shape), np.zeros(shape))
 
-    def tell_all(self, moment: Moment, observations: Observations) -> None:
-        """Take in the rewards of several pulls, and what is observed with them."""
+    def tell_all(self, moment: Moment, observations: Observations, *, in_order: bool) -> None:
+        """Take in the rewards of several pulls, and what is observed with them; whether their order means anything."""
         arms, rewards, arrays = moment.arms, moment.rewards, observations.arrays
         places = arms.repeat(rewards.shape[1]).reshape(rewards.shape)
-        if len(arms) > 1:
+        if not in_order:
             places, rewards = _shuffled(places, rewards)
         count_repeats(self._found, places, rewards, arrays.counts, arrays.scatter)
 

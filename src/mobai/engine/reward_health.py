@@ -15,19 +15,17 @@ from mobai.theory.observations import Observations
 # How often each kind of warning is raised falsely, at all times together.
 RATE = 0.001
 FIRST_BORDER = 16
+# What a snapshot has of it.
+_KEPT = ("far", "at_top", "border", "early", "earlier")
 
 
 def new_health(problem: Problem) -> HealthArrays:
     """Return the arrays of an experiment in which nothing was told."""
     metrics, arms = len(problem.metrics), problem.shape[0]
     points = Observations(problem).arrays.histograms.shape[2]
-    reports, arrived, since = np.zeros(1, np.int64), *np.zeros((2, metrics), np.int64)
     far, at_top = np.zeros((2, metrics, arms), np.int64)
     early, earlier = np.zeros((2, metrics, arms, 3 + points))
     return HealthArrays(
-        reports=reports,
-        arrived=arrived,
-        since=since,
         far=far,
         at_top=at_top,
         border=np.full((metrics, arms), FIRST_BORDER),
@@ -49,6 +47,20 @@ def with_one_more_arm(found: HealthArrays) -> HealthArrays:
         earlier=_wider(found.earlier),
         patience=patience(border.size),
     )
+
+
+def kept_of_health(found: HealthArrays) -> dict[str, npt.NDArray[Any]]:
+    """Return what cannot be computed from the rest."""
+    return {name: getattr(found, name) for name in _KEPT}
+
+
+def restored_health(found: HealthArrays, arrays: dict[str, npt.NDArray[Any]]) -> HealthArrays:
+    """Return what :func:`kept_of_health` returned with the rest; ValueError or KeyError if it cannot have."""
+    for name in _KEPT:
+        mine = getattr(found, name)
+        if arrays[name].dtype != mine.dtype or arrays[name].ndim != mine.ndim or len(arrays[name]) != len(mine):
+            raise ValueError(f"{name}: not like {mine.shape} of type {mine.dtype}")
+    return found._replace(**{name: arrays[name] for name in _KEPT}, patience=patience(arrays["border"].size))
 
 
 def patience(tests: int) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mobai.kernels.dense import Integers
 from mobai.problem import Problem
 from mobai.theory.observations import Moment, Observations
 
@@ -30,7 +31,7 @@ class SamplingView:
         self.arms = list(range(problem.shape[0]))
         self._rows = np.array(self.arms, np.int64)  # of each arm, -1 for one that does not take part
         self._asked: dict[int, int] = {}  # by row, since somebody looked; and what was told since
-        self._told: list[Moment] = []
+        self._told: list[tuple[Moment, Integers]] = []
 
     @property
     def observations(self) -> Observations:
@@ -41,8 +42,8 @@ class SamplingView:
     def _catch_up(self) -> None:
         for row, times in self._asked.items():
             self._observations.ask(row, times)
-        if self._told:
-            self._observations.tell_all(*self._told)
+        for moment, ends in self._told:
+            self._observations.tell_in_order(moment, ends)
         self._asked.clear()
         self._told.clear()
 
@@ -52,16 +53,17 @@ class SamplingView:
         if row >= 0:
             self._asked[row] = self._asked.get(row, 0) + times
 
-    def tell_all(self, moment: Moment) -> None:
-        """Add the rewards of several pulls; those of arms that do not take part are left out."""
-        self._told.append(moment._replace(arms=self._rows[moment.arms]))
+    def forget_ask(self, arm: int) -> None:
+        """Count a pull as never asked for; what was pending of it is told apart."""
+        row = int(self._rows[arm])
+        if row >= 0:
+            self.observations.arrays.asked[row] -= 1
+
+    def tell_all(self, rows: Moment, ends: Integers) -> None:
+        """Add what was told of pulls, moment by moment; that of arms that do not take part is left out."""
+        self._told.append((rows._replace(arms=self._rows[rows.arms]), ends))
         if len(self._told) >= _MOST_KEPT:
             self._catch_up()
-
-    def tell_each(self, rows: Moment) -> None:
-        """Add the rewards of several pulls, each of them a moment of its own."""
-        self._catch_up()
-        self._observations.tell_each(rows._replace(arms=self._rows[rows.arms]))
 
     def enrol(self, problem: Problem, active: npt.NDArray[np.bool_]) -> None:
         """Take note of who takes part now; what was observed of them is kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 
 import numpy as np
@@ -22,7 +23,7 @@ class Session:
 
     def __init__(self, engine: Engine, rng: np.random.Generator) -> None:
         self.engine, self._rng = engine, rng
-        self._pending = [0] * engine.problem.shape[0]
+        self._pending: list[deque[int]] = [deque() for _ in range(engine.problem.shape[0])]  # asks of each arm
 
     @property
     def problem(self) -> Problem:
@@ -37,22 +38,29 @@ class Session:
     def ask(self) -> Arm:
         """Return the arm to pull next, index and name. Several asks may be pending at once."""
         arm = self.engine.choose(self._rng)
-        self.engine.ask(arm)
-        self._pending[arm] += 1
-        return self.problem.arm(arm)
+        number = self.engine.ask(arm)
+        self._pending[arm].append(number)
+        return self.problem.arm(arm).of_ask(number)
 
     def tell(self, arm: int | str, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
         """Report the rewards of one pending pull of ``arm``; pending pulls may be told in any order.
 
-        The arm is given by its index or its name; the rewards as one number per objective, NaN where it is missing,
-        or as a mapping from the names of those that are there.
+        The arm is best given as :meth:`ask` returned it: it knows which ask it is of, and evidence reads rewards in the
+        order of asking. Given by its index or its name, it stands for the oldest pending ask of that arm. The rewards
+        are one number per objective, NaN where it is missing, or a mapping from the names of those that are there.
         """
         index = self.problem.arm_index(arm)
         values = self.problem.check_rewards(rewards)
-        if not self._pending[index]:
+        pending = self._pending[index]
+        if not pending:
             raise InputError(f"arm {index} ({self.problem.arms[index]}) has no pending ask; ask before telling")
-        self._pending[index] -= 1
-        self.engine.tell(index, values)
+        number = getattr(arm, "ask", None)
+        if number is None:
+            number = pending[0]
+        elif number not in pending:
+            raise InputError(f"arm {index} ({self.problem.arms[index]}): this ask was told before")
+        pending.remove(number)
+        self.engine.tell(number, values)
 
     def record(self, arm: int | str, rewards: npt.ArrayLike | Mapping[str, float | None]) -> None:
         """Report the rewards of a pull that nobody asked for, given by the arm's index or name.
@@ -60,13 +68,12 @@ class Session:
         The guarantee is the same, as long as which arm came next did not depend on its outcome.
         """
         index, values = self.problem.arm_index(arm), self.problem.check_rewards(rewards)
-        self.engine.ask(index)
-        self.engine.tell(index, values)
+        self.engine.tell(self.engine.ask(index), values)
 
     def __str__(self) -> str:
         """Say what is running, and how far it is."""
         arms, objectives = self.problem.shape
-        pending = sum(self._pending)
+        pending = sum(map(len, self._pending))
         return f"session: {arms} arms, {objectives} objectives, {self.observations.told:,} pulls, {pending:,} pending"
 
     def verdict(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Verdict:

@@ -45,8 +45,8 @@ class Verdict:
         Per metric: what speaks against its family, and which one to use instead; None where nothing does.
     limits
         Per guardrail and arm: 0 if nothing can be said yet, 1 if the limit is kept, 2 if it is broken.
-    refused
-        How many pulls were lost because of their value.
+    refused, lost
+        How many pulls were lost because of their value; and for reasons that are said to have nothing to do with any.
     reaches
         Returns the largest log(1/delta) at which some evidence suffices; 0 if there is none.
     """
@@ -64,6 +64,7 @@ class Verdict:
     reaches: Callable[[float], float] = field(repr=False)
     limits: tuple[tuple[int, ...], ...] = ()
     refused: int = 0
+    lost: int = 0
 
     @property
     def delta(self) -> float:
@@ -83,6 +84,13 @@ class Verdict:
         if self.refused:
             lines.append(f"not certified: {self.refused:,} lost because of their value; means are those of the others")
         return lines if self.proven else ["not certified: the stopping rule is not proven", *lines]
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What somebody has said that the guarantee rests on, a line each."""
+        if not self.lost:
+            return []
+        return [f"assuming that the {self.lost:,} lost have nothing to do with any result, as was said of them"]
 
     @property
     def stopped(self) -> bool:
@@ -140,4 +148,4 @@ class Verdict:
             lines.append(
                 f"  {name}: {self.answers[m]} ({fact}; {self.evidence[m]:.2f} of {self.threshold[m]:.2f} nats)"
             )
-        return "\n".join([*lines, *self.remarks])
+        return "\n".join([*lines, *self.remarks, *self.assumptions])

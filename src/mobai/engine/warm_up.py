@@ -8,13 +8,12 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from mobai.engine.engine import Engine, Told
+from mobai.engine.asks import Outcome
+from mobai.engine.engine import Engine
 from mobai.engine.explain import explain
-from mobai.engine.reward_health import new_health
 from mobai.errors import InputError
 from mobai.kernels import interpreted
 from mobai.kernels.cache import is_cold
-from mobai.kernels.health import note_reports
 from mobai.kernels.limits import look_at_limits
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
@@ -50,25 +49,27 @@ def _play(rule: SamplingRule) -> None:
     objectives = ["one:gaussian=1", "two:shared-variance", "three:bernoulli"]
     for guardrails in ([], ["three:at-most=0.5:eps=0.1"]):
         problem = Problem(2, objectives, guardrails=guardrails, baseline="arm 0")
-        engine, rng = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1e-3), np.random.default_rng(0)
+        engine = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1e-3, follows_health=True)
+        rng = np.random.default_rng(0)
         for step in range(16):
             arm = engine.choose(rng) if step == 2 else step % 2
-            engine.ask(arm)
-            engine.tell(arm, [float(step), float(step), float(bool(guardrails) or step % 3 == 0)])
+            engine.tell(engine.ask(arm), [float(step), float(step), float(bool(guardrails) or step % 3 == 0)])
         engine.verdict()
         engine.intervals()
         engine.forecast()
         engine.differences()
         explain(engine, 1e-3, rng)
         look_at_limits(engine.observations.arrays)
-        note_reports(new_health(problem), engine.observations.arrays, *engine.tell_all([]))
 
 
 def warm_up_folding() -> None:
     """Compile, or load from the cache, what reads long journals."""
-    engine = Engine(Problem(2, ["one:bernoulli"]), Uniform(), GLR(reserve=0.1), log_inv_delta=1.0)
-    engine.fold([Told(0, [1.0], first=True, complete=[1.0])], [None], new_health(engine.problem))
     Engine.worth_folding = 2
+    problem = Problem(2, ["one:bernoulli"])
+    engine = Engine(problem, Uniform(), GLR(reserve=0.1), log_inv_delta=1.0, follows_health=True)
+    for _ in range(2):
+        engine.hear([Outcome(engine.ask(0), [1.0])])
+    engine.catch_up()
 
 
 def check_rule(rule: SamplingRule, problem: Problem) -> None:
@@ -85,8 +86,7 @@ def check_rule(rule: SamplingRule, problem: Problem) -> None:
                 raise InputError(
                     f"rule: the memory of {rule.name} must be a tuple of arrays, () for none, not {engine.memory!r}"
                 )
-            engine.ask(arm)
-            engine.tell(arm, (low + (step % 2) * width) * problem.signs)
+            engine.tell(engine.ask(arm), (low + (step % 2) * width) * problem.signs)
     except InputError:
         raise
     except Exception as error:

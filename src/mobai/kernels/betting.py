@@ -1,4 +1,4 @@
-"""Two arms with rewards in a known range: bets against a mean, by their histograms. Proofs: docs/guarantee.md.
+"""An arm with rewards in a known range: bets against a mean, by its histogram. Proofs: docs/guarantee.md.
 
 Rewards are scaled to between 0 and 1 and spread over the two nearest of J + 1 even points g_0 = 0, ..., g_J = 1. A bet
 that the mean is above m multiplies its stake by ``1 - u + u g / m``; the wealth is averaged over the shares u.
@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.kernels.compiled import entry, kernel
-from mobai.kernels.convex import answer, learned, new_search, next_point, settled
 from mobai.kernels.dense import Matrix, Vector
 
 Histograms = npt.NDArray[np.float64]  # objective, arm, point
@@ -28,14 +27,19 @@ MARGIN = 1e-12
 
 
 @kernel
-def log_wealth(bins: Histograms, m: int, arm: int, last: int, mean: float, above: bool) -> tuple[float, float]:
-    """Return the log-wealth of an arm's bets that its mean is above (or below) a number, and its slope there."""
+def log_wealth(
+    bins: Histograms, worst: Matrix, m: int, arm: int, last: int, mean: float, above: bool
+) -> tuple[float, float]:
+    """Return the log-wealth of an arm's bets that its mean is above (or below) a number, and its slope there.
+
+    ``worst`` counts rewards that are taken for the worst that they can be.
+    """
     at, against = (mean, 0) if above else (1.0 - mean, last)
     per_point = 1.0 / (last * at)
     top, total, rise = LOG_ABSTAINED, 1.0, 0.0
     for q in range(len(SHARES)):
         u, slope = SHARES[q], 0.0
-        value = LOG_WEIGHTS[q] + bins[m, arm, against] * LOG_LEFT[q]
+        value = LOG_WEIGHTS[q] + (bins[m, arm, against] + worst[m, arm]) * LOG_LEFT[q]
         for j in range(1 if above else 0, last + 1 if above else last):
             count = bins[m, arm, j]
             if count > 0.0:
@@ -54,39 +58,10 @@ def log_wealth(bins: Histograms, m: int, arm: int, last: int, mean: float, above
     return top + math.log(total), rise / total if above else -rise / total
 
 
-@kernel
-def betting_score(
-    bins: Histograms,
-    m: int,
-    b: int,
-    i: int,
-    last: int,
-    eps: float,
-    guess: float,
-    step: float,
-    level: float,
-    beyond: float,
-) -> float:
-    """Return the evidence of a pair: the smallest log-wealth of b above a mean and i below that mean plus eps.
-
-    The search begins at ``guess`` with this step. Where the evidence is not above ``level``, any number that is not may
-    come back, and where it is above ``beyond``, any that is.
-    """
-    first, last_mean = max(0.0, -eps), min(1.0, 1.0 - eps)
-    search = new_search(first, last_mean, step)
-    x = min(max(guess, first + MARGIN), last_mean - MARGIN)
-    while True:
-        own, fall = log_wealth(bins, m, b, last, x, True)
-        other, rise = log_wealth(bins, m, i, last, x + eps, False)
-        search = learned(search, x, own + other, fall + rise, MARGIN)
-        if settled(search, level, beyond):
-            return answer(search)
-        x = next_point(search, MARGIN)
-
-
 @entry
 def mean_bounds(
     histograms: Histograms,
+    worst: Matrix,
     m: int,
     last: int,
     counts: Vector,
@@ -114,12 +89,14 @@ def mean_bounds(
             mean = total / count
             spread = math.sqrt((max(squares - total * mean, 0.0) + 0.25) / (count + 1.0))
             reach = spread * math.sqrt(2.0 * levels[arm] / count)
-            lower[arm] = crossing(histograms, m, arm, last, mean, -reach, levels[arm])
-            upper[arm] = crossing(histograms, m, arm, last, mean, reach, levels[arm])
+            lower[arm] = crossing(histograms, worst, m, arm, last, mean, -reach, levels[arm])
+            upper[arm] = crossing(histograms, worst, m, arm, last, mean, reach, levels[arm])
 
 
 @kernel
-def crossing(bins: Histograms, m: int, arm: int, last: int, mean: float, reach: float, level: float) -> float:
+def crossing(
+    bins: Histograms, worst: Matrix, m: int, arm: int, last: int, mean: float, reach: float, level: float
+) -> float:
     """Return where the log-wealth of both sides crosses the level on one side of the mean, or the end of the range.
 
     It is below 0 at the mean, and convex in the logarithm of the distance from that end, in which it is nearly straight
@@ -129,8 +106,8 @@ def crossing(bins: Histograms, m: int, arm: int, last: int, mean: float, reach: 
     edge = abs(end - MARGIN)
     x = min(max(mean + reach, MARGIN), 1.0 - MARGIN)
     for _ in range(100):
-        above, fall = log_wealth(bins, m, arm, last, x, True)
-        below, rise = log_wealth(bins, m, arm, last, x, False)
+        above, fall = log_wealth(bins, worst, m, arm, last, x, True)
+        below, rise = log_wealth(bins, worst, m, arm, last, x, False)
         top = max(above, below)
         one, two = 0.5 * math.exp(above - top), 0.5 * math.exp(below - top)
         value, slope = top + math.log(one + two), (one * fall + two * rise) / (one + two)

@@ -53,9 +53,10 @@ class Workspace(NamedTuple):
     lines: Matrix
 
 
-def new_workspace() -> Workspace:
-    """Return room for a search."""
-    return Workspace(np.empty((MOST_POINTS, 4, _COUNT)), np.empty((MOST_POINTS, 4)), np.empty((6, _COUNT)))
+def new_workspace(points: int) -> Workspace:
+    """Return room for a search; none if histograms have no points, and nothing is searched for."""
+    most = MOST_POINTS if points else 0
+    return Workspace(np.empty((most, 4, _COUNT)), np.empty((most, 4)), np.empty((6, _COUNT)))
 
 
 @kernel

@@ -19,7 +19,7 @@ from mobai.kernels.evidence import (
     score_of,
     weakest_pair,
 )
-from mobai.kernels.health import HealthArrays, note_report
+from mobai.kernels.health import HealthArrays, note_pull
 from mobai.kernels.limits import find_eligible, note_limits
 from mobai.kernels.observations import SHARED, ObservationArrays, add_reward, breaks_limits, end_moment
 from mobai.kernels.repeats import RepeatArrays, count_repeat
@@ -30,10 +30,10 @@ from mobai.kernels.shared import noise_bound
 def record(
     obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truths, ends: Integers, are_pending: bool
 ) -> None:
-    """Take in the rewards of several pulls, NaN where one is missing; in place.
+    """Take in the rewards of several pulls, NaN where there is none, infinite where none will come; in place.
 
     ``first`` marks rewards that are the first ones of their pull, and ``ends`` has the number of rows up to the end of
-    each moment. With ``are_pending`` a pull was pending until its first rewards. Rows of arms below 0 are left out.
+    each moment. With ``are_pending`` rewards were pending until they came. Rows of arms below 0 are left out.
     """
     n = 0
     for end in ends:
@@ -54,19 +54,20 @@ def take_in(obs: ObservationArrays, arm: int, rewards: Vector, first: bool, are_
     """Take in the rewards of one pull; in place."""
     if first:
         obs.answered[arm] += 1
-        if are_pending:
-            obs.pending[arm] -= 1
     for m in range(len(obs.leaders)):
         if not math.isnan(rewards[m]):
-            add_reward(obs, m, arm, rewards[m])
-        renew_arm(obs, m, arm)
+            if are_pending:
+                obs.pending[m, arm] -= 1
+            if math.isfinite(rewards[m]):
+                add_reward(obs, m, arm, rewards[m])
+            renew_arm(obs, m, arm)
 
 
 @entry
 def expect(obs: ObservationArrays, arm: int, pulls: int) -> None:
     """Count more (or fewer) pulls of an arm as pending; in place."""
-    obs.pending[arm] += pulls
     for m in range(len(obs.leaders)):
+        obs.pending[m, arm] += pulls
         renew_arm(obs, m, arm)
 
 
@@ -97,28 +98,36 @@ def fold(
     repeats: RepeatArrays,
     health: HealthArrays,
     records: tuple[Vector, Integers, Vector],
-    arms: Integers,
-    rewards: Matrix,
+    rows: tuple[Integers, Matrix, Truths],
+    looks: Integers,
     begin: int,
-) -> int:
-    """Take in complete pulls from one on, each a moment of its own, until something is found; in place.
+) -> tuple[int, int]:
+    """Take in arms, rewards and which are the first of their pull, each row a moment, until something is found.
 
-    The same as :func:`record`, ``count_repeats``, ``note_reports`` and :func:`look` (of a sticky rule, with its bars,
-    blocks and what it finds) for each. Return how many have been taken in with those before ``begin``.
+    ``looks`` has the numbers of rows after which the evidence is looked at, and ``begin`` is the first of them to go
+    on with. The same as :func:`record`, ``count_repeats``, ``note_rewards`` and :func:`look` (of a sticky rule, with
+    its bars, blocks and what it finds) for the rows of each. In place; return how many looks have been taken with those
+    before ``begin``, and how many rows were the first of their pull.
     """
-    bars, blocks, found = records
-    for n in range(begin, len(arms)):
-        arm = arms[n]
-        take_in(obs, arm, rewards[n], True, False)
-        end_moment(obs)
-        for m in range(rewards.shape[1]):
-            if not math.isnan(rewards[n, m]):
-                count_repeat(repeats, m, arm, rewards[n, m], obs.counts[m, arm], obs.scatter[m, arm])
-        note_report(health, obs, arm, rewards[n], True)
-        now = Scoring(scoring.kind, scoring.prices, scoring.pulls + (n + 1 - begin))
+    (bars, blocks, found), (arms, rewards, first) = records, rows
+    start, pulls = looks[begin - 1] if begin > 0 else 0, 0
+    for n in range(begin, len(looks)):
+        for row in range(start, looks[n]):
+            take_in(obs, arms[row], rewards[row], first[row], False)
+            end_moment(obs)
+            pulls += first[row]
+        for row in range(start, looks[n]):
+            for m in range(rewards.shape[1]):
+                arm = arms[row]
+                if not math.isnan(rewards[row, m]):
+                    count_repeat(repeats, m, arm, rewards[row, m], obs.counts[m, arm], obs.scatter[m, arm])
+        for row in range(start, looks[n]):
+            note_pull(health, obs, arms[row], rewards[row])
+        start = looks[n]
+        now = Scoring(scoring.kind, scoring.prices, scoring.pulls + pulls)
         if look(now, True, obs, bars, blocks, found):
-            return n + 1
-    return len(arms)
+            return n + 1, pulls
+    return len(looks), pulls
 
 
 @kernel
@@ -128,7 +137,7 @@ def exceeds(scoring: Scoring, obs: ObservationArrays, block: Integers, first: in
         return False
     if len(scoring.prices.retired) > 0 or nobody_keeps_limits(scoring, obs) > bar:
         return True
-    return weakest_pair(scoring, 0.0, obs, block, first, last, bar) > bar
+    return weakest_pair(scoring, False, obs, block, first, last, bar) > bar
 
 
 @entry
@@ -187,10 +196,10 @@ def evidence_with(scoring: Scoring, obs: ObservationArrays, m: int, noise: float
 
     If initial arms were retired, two others pay nothing as long as the leader beats the retired ones, too.
     """
-    least = exact_evidence(scoring, 0.0, obs, m, noise)
+    least = exact_evidence(scoring, False, obs, m, noise)
     if len(scoring.prices.retired) > 0:
         least = min(least, against_retired(scoring, obs, m, noise))
-        least = max(least, exact_evidence(scoring, scoring.prices.all_pairs, obs, m, noise))
+        least = max(least, exact_evidence(scoring, True, obs, m, noise))
     return least
 
 
@@ -203,8 +212,8 @@ def pair_evidences(
     if obs.stale[m]:
         renew_row(obs, m)
     for i in range(len(evidence)):
-        price = price_of(scoring.prices.surcharges, obs.leaders[m], i, 0.0)
+        price, alone = price_of(scoring.prices, obs, obs.leaders[m], i, False), obs.initial[0] <= max(obs.leaders[m], i)
         broken[i] = breaks_limits(obs, i) - scoring.prices.surcharges[i]
         evidence[i] = math.inf
         if i != obs.leaders[m]:
-            evidence[i] = score_of(scoring, obs, m, i, noise, price > 0.0, -math.inf, math.inf) - price
+            evidence[i] = score_of(scoring, obs, m, i, noise, alone, -math.inf, math.inf) - price

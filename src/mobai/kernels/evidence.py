@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mobai.kernels.betting import betting_score
 from mobai.kernels.compiled import entry, inner_kernel, kernel
 from mobai.kernels.costs import renew_pair, renew_row
+from mobai.kernels.coupled import coupled_score
 from mobai.kernels.dense import Integers, Vector
 from mobai.kernels.normal import normal_score
 from mobai.kernels.observations import (
@@ -112,7 +112,7 @@ def unit_evidence(obs: ObservationArrays, m: int, b: int, i: int, level: float, 
     precision_b, precision_i = precision(obs, m, b), precision(obs, m, i)
     both = precision_b + precision_i
     guess = (precision_b * position(obs, m, b) + precision_i * (position(obs, m, i) - eps)) / both
-    return betting_score(obs.histograms, m, b, i, last, eps, guess, 1.0 / math.sqrt(both), level, beyond)
+    return coupled_score(obs.histograms, obs.worst, obs.work, m, b, i, last, eps, guess, level, beyond)
 
 
 @kernel
@@ -123,19 +123,26 @@ def precision(obs: ObservationArrays, m: int, i: int) -> float:
 
 
 @kernel
-def price_of(surcharges: Vector, one: int, other: int, initial: float) -> float:
-    """Return what a pair pays: what the later of its arms does, or ``initial`` for two initial arms."""
-    surcharge = max(surcharges[one], surcharges[other])
-    return surcharge if surcharge > 0.0 else initial
+def stands_alone(obs: ObservationArrays, one: int, other: int, every_pair: bool) -> bool:
+    """Whether a pair is not one of the start's best arm with its rivals: an arm was added, or every pair counts."""
+    return every_pair or max(one, other) >= obs.initial[0]
+
+
+@kernel
+def price_of(prices: Prices, obs: ObservationArrays, one: int, other: int, every_pair: bool) -> float:
+    """Return what a pair pays: what the later of its arms does, of initial arms only if every pair counts."""
+    if max(one, other) >= obs.initial[0]:
+        return prices.surcharges[max(one, other)]
+    return prices.all_pairs if every_pair else 0.0
 
 
 @inner_kernel
 def priced_evidence(
-    scoring: Scoring, initial: float, obs: ObservationArrays, m: int, i: int, noise: float, level: float
+    scoring: Scoring, every_pair: bool, obs: ObservationArrays, m: int, i: int, noise: float, level: float
 ) -> float:
     """Return the evidence of a pair, less what it pays; any number on the same side of the level will do."""
     b = obs.leaders[m]
-    price = price_of(scoring.prices.surcharges, b, i, initial)
+    price = price_of(scoring.prices, obs, b, i, every_pair)
     broken = -math.inf
     if obs.limits.what.shape[0] > 0:
         broken = breaks_limits(obs, i) - scoring.prices.surcharges[i]
@@ -143,12 +150,13 @@ def priced_evidence(
             return broken
     if obs.objectives.model[m] == NORMAL and obs.costs[m, i] <= level + price:
         return max(obs.costs[m, i] - price, broken)
-    return max(score_of(scoring, obs, m, i, noise, price > 0.0, level + price, level + price) - price, broken)
+    alone = stands_alone(obs, b, i, every_pair)
+    return max(score_of(scoring, obs, m, i, noise, alone, level + price, level + price) - price, broken)
 
 
 @inner_kernel
 def weakest_pair(
-    scoring: Scoring, initial: float, obs: ObservationArrays, block: Integers, first: int, last: int, level: float
+    scoring: Scoring, every_pair: bool, obs: ObservationArrays, block: Integers, first: int, last: int, level: float
 ) -> float:
     """Return the smallest evidence of the pairs of objectives ``first`` to ``last - 1``, less what they pay.
 
@@ -176,7 +184,7 @@ def weakest_pair(
             if step == 1 and obs.stale[m]:
                 renew_row(obs, m)
             if i != b and obs.active[i]:
-                least = min(least, priced_evidence(scoring, initial, obs, m, i, noise, level))
+                least = min(least, priced_evidence(scoring, every_pair, obs, m, i, noise, level))
             if least <= level:
                 block[0], block[1], block[2] = m, b, i
                 return least
@@ -192,7 +200,7 @@ def moved_to_front(step: int, first: int) -> int:
 
 
 @kernel
-def exact_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: int, noise: float) -> float:
+def exact_evidence(scoring: Scoring, every_pair: bool, obs: ObservationArrays, m: int, noise: float) -> float:
     """Return the evidence of an objective's weakest pair, less what it pays."""
     if obs.stale[m]:
         renew_row(obs, m)
@@ -200,8 +208,8 @@ def exact_evidence(scoring: Scoring, initial: float, obs: ObservationArrays, m: 
     least = keeps_limits(obs, b) - scoring.prices.surcharges[b]
     for i in range(obs.means.shape[1]):
         if i != b and obs.active[i]:
-            price = price_of(scoring.prices.surcharges, b, i, initial)
-            found = score_of(scoring, obs, m, i, noise, price > 0.0, -math.inf, least + price) - price
+            price, alone = price_of(scoring.prices, obs, b, i, every_pair), stands_alone(obs, b, i, every_pair)
+            found = score_of(scoring, obs, m, i, noise, alone, -math.inf, least + price) - price
             least = min(least, max(found, breaks_limits(obs, i) - scoring.prices.surcharges[i]))
     return least
 

@@ -1,4 +1,4 @@
-"""What is followed of the rewards to see whether something is wrong: silence, outliers, ends of ranges, drift."""
+"""What is followed of the rewards to see whether something is wrong: outliers, ends of ranges, drift."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import math
 from typing import NamedTuple
 
 from mobai.kernels.compiled import entry, kernel
-from mobai.kernels.dense import Cube, Integers, IntMatrix, Matrix, Truths, Vector, copy
+from mobai.kernels.dense import Cube, Integers, IntMatrix, Matrix, Vector, copy
 from mobai.kernels.observations import NORMAL, UNIT, ObservationArrays
 
 
 class HealthArrays(NamedTuple):
     """Per metric, or per metric and arm."""
 
-    reports: Integers  # one number: first reports on an assignment
-    arrived: Integers  # how many of these had the metric
-    since: Integers  # how many have not had it since one had
     far: IntMatrix  # rewards further from their mean than chance explains
     at_top: IntMatrix  # rewards at the upper end of their range
     border: IntMatrix  # at how many rewards the statistics are noted again
@@ -26,25 +23,18 @@ class HealthArrays(NamedTuple):
 
 
 @entry
-def note_reports(health: HealthArrays, obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truths) -> None:
+def note_rewards(health: HealthArrays, obs: ObservationArrays, arms: Integers, rewards: Matrix) -> None:
     """Take in oriented rewards, NaN where one is missing, that the observations have in them already; in place."""
     for n in range(len(arms)):
-        note_report(health, obs, arms[n], rewards[n], first[n])
+        note_pull(health, obs, arms[n], rewards[n])
 
 
 @kernel
-def note_report(health: HealthArrays, obs: ObservationArrays, arm: int, rewards: Vector, first: bool) -> None:
-    """Take in one report; in place."""
-    if first:
-        health.reports[0] += 1
+def note_pull(health: HealthArrays, obs: ObservationArrays, arm: int, rewards: Vector) -> None:
+    """Take in the rewards of one pull; in place."""
     for m in range(len(rewards)):
         if math.isnan(rewards[m]):
-            if first:
-                health.since[m] += 1
             continue
-        if first:
-            health.arrived[m] += 1
-            health.since[m] = 0
         if obs.objectives.model[m] == NORMAL:
             if is_far(health, obs, m, arm, rewards[m]):
                 health.far[m, arm] += 1

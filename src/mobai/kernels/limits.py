@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 
-from mobai.kernels.betting import betting_score, log_wealth
+from mobai.kernels.betting import log_wealth
 from mobai.kernels.compiled import entry, kernel
+from mobai.kernels.coupled import coupled_score
 from mobai.kernels.dense import Vector
 from mobai.kernels.evidence import SHARED_PRICE, precision
 from mobai.kernels.normal import normal_score, one_bet
@@ -86,8 +87,8 @@ def shifted_score(
         return math.inf
     both = precision(obs, m, b) + precision(obs, m, i)
     guess = precision(obs, m, b) * position(obs, m, b) + precision(obs, m, i) * (position(obs, m, i) - eps)
-    last, step = obs.objectives.bins[m], 1.0 / math.sqrt(both)
-    return betting_score(obs.histograms, m, b, i, last, eps, guess / both, step, level, beyond)
+    last = obs.objectives.bins[m]
+    return coupled_score(obs.histograms, obs.worst, obs.work, m, b, i, last, eps, guess / both, level, beyond)
 
 
 @kernel
@@ -112,7 +113,8 @@ def claim_with(obs: ObservationArrays, c: int, i: int, claim: int, noise: float)
         return one_sided(apart, Sample(n, obs.scatter[m, i]))
     moved = obs.limits.terms[c, LIMIT] - (side * obs.limits.terms[c, TOLERANCE] if claim == KEPT else 0.0)
     point = (moved - obs.objectives.offset[m]) / obs.objectives.width[m]
-    return log_wealth(obs.histograms, m, i, obs.objectives.bins[m], min(max(point, 1e-12), 1.0 - 1e-12), above)[0]
+    point, last = min(max(point, 1e-12), 1.0 - 1e-12), obs.objectives.bins[m]
+    return log_wealth(obs.histograms, obs.worst, m, i, last, point, above)[0]
 
 
 @kernel

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from mobai.kernels.compiled import inner_kernel, kernel
+from mobai.kernels.coupled import Workspace
 from mobai.kernels.dense import Cube, Integers, IntMatrix, Matrix, Vector
 
 # How the rewards of an objective are modelled: known sd, unknown sd per arm, a known range, one unknown sd.
@@ -49,8 +50,8 @@ class ObservationArrays(NamedTuple):
     """The statistics of every arm, and what follows from them.
 
     Sums are relative to the first reward of their arm and means to the offset of their objective, so that large rewards
-    keep their differences. Pending pulls count as if they had been answered and were like the others, which spreads
-    sampling; where evidence is weighed there are none.
+    keep their differences. Pending rewards count as if they had come and were like the others, which spreads sampling;
+    where evidence is weighed there are none.
     """
 
     objectives: ObjectiveArrays
@@ -58,13 +59,15 @@ class ObservationArrays(NamedTuple):
     eligible: Integers  # of each arm: 1 if it may lead; the same as active without guardrails
     asked: Integers  # of each arm: how often it was asked for
     answered: Integers  # of each arm: how many of those pulls have been answered
-    pending: Integers  # of each arm: pulls that count as if they had been answered
+    pending: IntMatrix  # rewards that may still come, and count as if they had
     counts: Matrix  # rewards
     first: Matrix  # what the sums are relative to: the arm's first reward, or the lower end of the range; NaN before it
     sums: Matrix
     means: Matrix  # relative to the offset of the objective; minus infinity without a reward
     scatter: Matrix  # squared distances from the mean, summed
     histograms: Cube  # UNIT only, and where evidence is weighed: objective, arm, point of the range
+    worst: Matrix  # UNIT only: rewards that never came, and count as the worst that there could be
+    work: Workspace  # room for a search
     early: Cube  # SHARED only: objective, arm, and COUNT, SUM, SCATTER, PAIR
     opening: Integers  # of each objective: UNSEEN, BEGUN, OVER or AT_ONCE; SHARED only
     initial: Integers  # one number: how many arms there were at the start; they come first
@@ -81,13 +84,13 @@ class ObservationArrays(NamedTuple):
 @inner_kernel
 def count_of(obs: ObservationArrays, m: int, i: int) -> float:
     """Return how many rewards an arm has, pending ones included."""
-    return obs.counts[m, i] + obs.pending[i]
+    return obs.counts[m, i] + obs.pending[m, i]
 
 
 @kernel
 def scatter_of(obs: ObservationArrays, m: int, i: int) -> float:
     """Return an arm's scatter, pending rewards included as if they scattered like the others."""
-    if obs.pending[i] == 0:
+    if obs.pending[m, i] == 0:
         return obs.scatter[m, i]
     return obs.scatter[m, i] * (count_of(obs, m, i) / max(obs.counts[m, i], 1.0))
 

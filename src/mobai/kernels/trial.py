@@ -119,7 +119,7 @@ def climb_on(ladder: Ladder, obs: ObservationArrays, s: int, group: int, sticky:
     while ladder.rungs[s, group] < ladder.levels.shape[1]:
         rung = ladder.rungs[s, group]
         level = ladder.levels[s, rung]
-        if not weakest_pair(scoring, 0.0, obs, ladder.blocks[s, group], first, last, level) > level:
+        if not weakest_pair(scoring, False, obs, ladder.blocks[s, group], first, last, level) > level:
             break
         for m in range(first, last):
             ladder.decided[s, m, rung] = pulls

@@ -120,8 +120,7 @@ def run_stepwise(spec: TrialSpec) -> Trajectory:
     still_open = [list(range(len(log_inv_deltas))) for _ in stoppings]
     while any(still_open) and engine.told < max_pulls:
         arm = engine.choose(rng)
-        engine.ask(arm)
-        engine.tell(arm, environment.pull(arm))
+        engine.tell(engine.ask(arm), environment.pull(arm))
         for s, monitor in enumerate(monitors):
             monitor.look(engine.observations)
             asked[s, still_open[s]] = engine.observations.asked

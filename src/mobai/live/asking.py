@@ -105,14 +105,5 @@ def hand_out(change: Change, n: int, objective: int | None, more: Mapping[str, A
         if winner < 0:
             raise ConflictError("if_decided: no arm keeps every limit, so there is no winner")
         body = {"arms": [winner] * n, "winner": problem.objective_names[objective]}
-    _expire(change, now)
     asked = change.add("asked", {**body, **more})
     return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]
-
-
-def _expire(change: Change, now: float) -> None:
-    """Let assignments that have waited for too long no longer count as pending."""
-    overdue = change.state.overdue(now)
-    if overdue:
-        change.add("expired", {"ids": overdue})
-        _log.info("%s: %d assignments expired: %s", change.state.name, len(overdue), overdue[:10])

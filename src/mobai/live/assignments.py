@@ -13,7 +13,7 @@ from mobai.errors import InputError, NotFoundError
 
 STATUS_NAMES = ("pending", "answered", "dropped", "expired")
 PENDING, ANSWERED, DROPPED, EXPIRED = range(len(STATUS_NAMES))
-_GONE = (DROPPED, EXPIRED)
+_OPEN, _GONE = (PENDING, ANSWERED), (DROPPED, EXPIRED)
 
 
 class Assignment(NamedTuple):
@@ -43,7 +43,7 @@ class Assignments:
         # When each counts as handed out: no later than those that came after it, whatever a clock said that was ahead.
         self._due = array("d")
         self._told = array("d")  # the rewards of the first one, of the second one, ...
-        self._oldest = 1
+        self._oldest = [1] * objectives  # of each metric: the first assignment of which it may still come
 
     def freeze(self) -> None:
         """Let go of what others change: a shallow copy keeps what it has."""
@@ -127,21 +127,37 @@ class Assignments:
                 self._told[place] = reward
         self.incomplete += self._waits(number)
 
+    def give_up(self, number: int, which: list[bool]) -> None:
+        """Let these metrics, of which nothing was told, be known not to come."""
+        answered = self._status[number - 1] == ANSWERED
+        self.incomplete -= answered and self._waits(number)
+        for place, given_up in enumerate(which, (number - 1) * self._objectives):
+            if given_up:
+                self._told[place] = math.inf
+        self.incomplete += answered and self._waits(number)
+
     def _waits(self, number: int) -> bool:
         """Whether a metric of an assignment may still come."""
         return any(map(math.isnan, self.rewards(number)))
 
-    def overdue(self, before: float) -> list[int]:
-        """Return the pending assignments that were handed out before a time: they are looked for in that order."""
-        while self._oldest <= self.count and self._status[self._oldest - 1] != PENDING:
-            self._oldest += 1
-        late = []
-        for number in range(self._oldest, self.count + 1):
-            if self._status[number - 1] == PENDING:
-                if self._due[number - 1] >= before:
-                    break
-                late.append(number)
-        return late
+    def due(self, number: int) -> float:
+        """Return when it counts as handed out."""
+        return self._due[number - 1]
+
+    def waited_for(self, m: int, before: float) -> list[int]:
+        """Return the assignments handed out before a time of which a metric may still come, in that order."""
+        while self._oldest[m] <= self.count and not self._may_come(self._oldest[m], m):
+            self._oldest[m] += 1
+        found = []
+        for number in range(self._oldest[m], self.count + 1):
+            if self._due[number - 1] >= before:
+                break
+            if self._may_come(number, m):
+                found.append(number)
+        return found
+
+    def _may_come(self, number: int, m: int) -> bool:
+        return self._status[number - 1] in _OPEN and math.isnan(self._told[(number - 1) * self._objectives + m])
 
     def arrays(self) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
         """Return everything as arrays."""

@@ -10,6 +10,7 @@ import copy
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
@@ -102,7 +103,8 @@ class Experiment:
         focus
             Sample only for objectives that are not decided yet; True unless given.
         expire_after
-            Seconds after which an unanswered assignment no longer counts as pending. It may still be answered.
+            Seconds after which what is missing of an assignment is left out, whatever comes later: fixed at the start,
+            it has nothing to do with values. A metric that has a value for everybody is better given a window.
         reserve
             The share of delta kept for arms added or retired later, 0 if there will be none; 0.1 unless given, which
             costs 0.1 nats.
@@ -113,6 +115,10 @@ class Experiment:
             Hand out so many assignments, dropped and expired ones aside; any number unless given.
         until
             Hand out none after this time, as ISO 8601, Unix time or a datetime; never ends unless given.
+        order
+            In which order evidence reads the rewards of each metric: as they were ``asked`` for, which is right
+            whatever is late or slow; or complete pulls as they were ``told``, for delays that have nothing to do with
+            values. ``asked`` unless given.
         """
         refuse_unknown("create", options, ExperimentOptions)
         if not is_name(name) or len(name) > LONGEST_NAME or name in (".", ".."):
@@ -222,9 +228,9 @@ class Experiment:
     ) -> None:
         """Report what was measured, all metrics at once or one after the other; None for one that will not come.
 
-        The assignment is named by itself, its id, or the unit it was handed out for. Sampling waits for pulls to be
-        complete; evidence does not. The same report twice changes nothing; one that contradicts an earlier one is
-        refused.
+        The assignment is named by itself, its id, or the unit it was handed out for. Sampling sees it at once; evidence
+        reads each metric in the order of asking, and waits for what may still come. The same report twice changes
+        nothing; one that contradicts an earlier one is refused; one that comes after its window is put aside.
         """
         if (assignment is None) == (unit is None) or metrics is None:
             raise InputError("tell takes an assignment or a unit, and metrics")
@@ -268,13 +274,26 @@ class Experiment:
         """
         return self._do(operations.record_all(observations_of(rows), key=key, by=by))
 
-    def drop(self, assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> None:
-        """Drop an assignment that will not be told: it no longer counts as pending and cannot be told later.
+    def drop(
+        self,
+        assignment: Assignment | Unit | int,
+        *,
+        reason: str | None = None,
+        refused: bool = False,
+        by: str | None = None,
+    ) -> None:
+        """Drop an assignment that will not be told, or the rest of one that was told in part; it cannot be told later.
 
-        Of one that was told in part, the metrics that are missing are said not to come, as None in a report does. With
-        ``refused`` it is lost because of its value, and nothing is called certified any more.
+        Why it is dropped may have to do with its values, so they count as the worst there could be: the low end of the
+        range for the leader, the high end for a rival. A metric without a range goes on waiting for it. With
+        ``reason="lost"`` you say that it has nothing to do with any result, and it is left out; every verdict repeats
+        that. With ``refused`` it is lost because of its value, and nothing is called certified any more.
         """
-        self._do(operations.drop(assignment, refused=refused, by=by))
+        self._do(operations.drop(assignment, reason=reason, refused=refused, by=by))
+
+    def drop_older(self, seconds: float, *, reason: str | None = None, by: str | None = None) -> int:
+        """Drop every assignment that has waited for so long, or what is missing of it; return how many there were."""
+        return self._do(operations.drop_older(seconds, reason=reason, by=by))
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:
         """Add an arm; every objective is undecided again until the leader has been separated from it.
@@ -299,37 +318,49 @@ class Experiment:
         """End the experiment; it can be read, not changed."""
         self._do(operations.close(by=by))
 
+    @contextmanager
+    def _look(self) -> Iterator[State]:
+        """Give the state to read, in which everything that is due is settled."""
+        with self._ledger.look() as state:
+            if not state.is_due(time.time()):
+                yield state
+                return
+        with suppress(StorageError):  # a storage that cannot be written to can be read
+            carry_out(self._ledger, operations.settle())
+        with self._ledger.look() as state:
+            yield state
+
     def _do(self, operation: Operation[Result]) -> Result:
         """Carry out an operation in a transaction of its own."""
         return carry_out(self._ledger, operation)
 
     def verdict(self) -> Verdict:
         """Return what is decided at the experiment's delta."""
-        with self._ledger.look() as state:
+        with self._look() as state:
             return state.verdict()
 
     def status(self) -> Status:
         """Return where the experiment stands: verdict, evidence, counts, means and intervals."""
-        with self._ledger.look() as state:
+        with self._look() as state:
             described = begin_to_describe(self.name, state)
         return described()  # while others go on
 
     def stamp(self) -> tuple[int, str]:
         """Return the number of the last event, and a text that is another one whenever the status is."""
-        with self._ledger.look() as state:
+        with self._look() as state:
             now = time.time()
-            passing = f"{state.ending(now)}{len(state.overdue(now))}"
+            passing = f"{state.ending(now)}{len(state.given_up(now))}{len(state.lapsed(now))}"
             return state.seq, f"{state.seq}-{state.head[:16]}-{zlib.crc32(passing.encode()):08x}"
 
     def explain(self) -> Explanation:
         """Return why it is not decided yet, pair by pair, and what the rule would ask for next and why."""
-        with self._ledger.look() as state:
+        with self._look() as state:
             explained = state.begin_to_explain()
         return explained()
 
     def series(self) -> Series:
         """Return how it went: some hundred points of evidence, counts, means and intervals, over pulls and time."""
-        with self._ledger.look() as state:
+        with self._look() as state:
             return state.series()
 
     def concerns(self) -> list[Concern]:
@@ -338,7 +369,7 @@ class Experiment:
         Each kind is raised falsely with a probability of at most one in a thousand, at all times together. They are not
         part of delta.
         """
-        with self._ledger.look() as state:
+        with self._look() as state:
             return state.concerns()
 
     def __repr__(self) -> str:
@@ -358,7 +389,7 @@ class Experiment:
 
     def events(self, after: int = 0, most: int = 1000) -> Sequence[Event]:
         """Return the events after one, at most so many of them."""
-        with self._ledger.look() as state:
+        with self._look() as state:
             if after >= state.seq:
                 return []
         return self._ledger.journal.read(self._ledger.handle, after, most)
@@ -377,7 +408,7 @@ class Experiment:
 
     def iterate_records(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of :meth:`records` as they are now, one by one: a million of them do not fit into memory."""
-        with self._ledger.look() as state:
+        with self._look() as state:
             problem, assignments = state.problem, copy.copy(state.assignments)
             assignments.freeze()
             units = bool(len(state.units))

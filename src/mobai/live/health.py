@@ -16,26 +16,26 @@ at most one in a thousand, as long as nothing is wrong:
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mobai.engine.reward_health import FIRST_BORDER, RATE, new_health, patience, with_one_more_arm
+from mobai.engine.reward_health import FIRST_BORDER, RATE
 from mobai.kernels.engine import weigh
 from mobai.kernels.evidence import MIXTURE, Scoring
-from mobai.kernels.health import note_reports
+from mobai.kernels.health import HealthArrays
 from mobai.kernels.observations import SHARED, UNIT
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, Assignments
 from mobai.problem import Family, FloatArray, Objective, Problem, UnknownVariance
-from mobai.theory.observations import Moment, Observations
+from mobai.theory.observations import Observations
 from mobai.theory.thresholds import no_prices
 
 _MANY_ANSWERS = 30
 # How much of an arm's rewards must be at the end of a range to be remarked on.
 _EDGE_SHARE, _EDGE_LEAST = 0.05, 100
-# What a snapshot has of it.
-_KEPT = ("reports", "arrived", "since", "far", "at_top", "border", "early", "earlier")
 
 
 class Concern(NamedTuple):
@@ -48,115 +48,132 @@ class Concern(NamedTuple):
 
 
 class Health:
-    """What is followed of an experiment to see whether something is wrong with it.
+    """What is followed of an experiment to see whether something is wrong with it: what comes with reports.
 
     Attributes
     ----------
-    found
-        What was found so far, in the arrays that the kernels read.
+    reports
+        First reports on an assignment.
+    arrived, since
+        Per metric: how many of these had it, and how many have not had it since one had.
+    came
+        Per metric: for which arm it has come, how often.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.found = new_health(problem)
+        self.reports = 0
+        self.arrived, self.since = [0] * len(problem.metrics), [0] * len(problem.metrics)
+        self.came: list[Counter[int]] = [Counter() for _ in problem.metrics]
 
-    def add_arm(self) -> None:
-        """Make room for one more arm."""
-        self.found = with_one_more_arm(self.found)
+    def note(self, arm: int, rewards: Sequence[float], *, first: bool) -> None:
+        """Take in what was told of an assignment, NaN where nothing was."""
+        for m, reward in enumerate(rewards):
+            self.came[m][arm] += math.isfinite(reward)
+        if first:
+            self.reports += 1
+            for m, reward in enumerate(rewards):
+                came = math.isfinite(reward)
+                self.arrived[m] += came
+                self.since[m] = 0 if came else self.since[m] + 1
 
-    def note(self, moment: Moment, observations: Observations) -> None:
-        """Take in what was told in a moment, which the observations have in them already."""
-        note_reports(self.found, observations.arrays, *moment)
-
-    def concerns(self, problem: Problem, assignments: Assignments, observations: Observations) -> list[Concern]:
-        """Return what looks wrong now."""
+    def concerns(
+        self, problem: Problem, assignments: Assignments, observations: Observations, found: HealthArrays
+    ) -> list[Concern]:
+        """Return what looks wrong now, given what was found of the rewards."""
         return [
             *_attrition(problem, assignments),
             *self._silence(problem),
-            *_never_came(problem, observations),
-            *self._drift(problem, observations),
-            *self._edges(problem, observations),
+            *self._never_came(problem, assignments),
+            *_drift(problem, observations, found),
+            *_edges(problem, observations, found),
         ]
 
     def _silence(self, problem: Problem) -> list[Concern]:
-        found, silent = self.found, []
+        silent = []
         for m, name in enumerate(problem.metric_names):
-            arrived, since = int(found.arrived[m]), int(found.since[m])
+            arrived, since = self.arrived[m], self.since[m]
             if arrived == 0 or since == 0:
                 continue
-            least = _least_rate(arrived, int(found.reports[0]) - since, RATE / len(problem.metrics) / 2)
+            least = _least_rate(arrived, self.reports - since, RATE / len(problem.metrics) / 2)
             allowed = math.log(RATE / len(problem.metrics) / 2) + math.log(6 / math.pi**2) - 2 * math.log(arrived)
             if since * math.log1p(-least) < allowed:
                 text = f"{name}: has stopped coming: in none of the last {since:,} reports, in {arrived:,} before"
                 silent.append(Concern("silence", text, name))
         return silent
 
-    def _drift(self, problem: Problem, observations: Observations) -> list[Concern]:
+    def _never_came(self, problem: Problem, assignments: Assignments) -> list[Concern]:
+        """Return metrics that have come for some arms and, in many answers, never for another: a fact, no test."""
         found = []
-        tests = len(problem.metrics) * problem.shape[0]
-        both = self.found.earlier, self.found.early
-        apart = [_may_differ(problem, observations, early, math.log(tests / RATE)) for early in both]
-        for m, arm in np.argwhere(apart[0] | apart[1]).tolist():
-            for early in (self.found.earlier[m, arm], self.found.early[m, arm]):
-                if not (early[0] > 0 and self._is_change(problem, observations, m, arm, early, tests)):
-                    continue
-                text = (
-                    f"{problem.metric_names[m]}: the mean of {problem.arms[arm]} has changed: its first "
-                    f"{early[0]:,.0f} rewards and the later ones differ"
-                )
-                found.append(Concern("drift", text, problem.metric_names[m], problem.arms[arm]))
-                break
-        return found
-
-    def _is_change(
-        self, problem: Problem, observations: Observations, m: int, arm: int, early: FloatArray, tests: int
-    ) -> bool:
-        """Whether rewards before and after a border differ beyond chance, for all borders and arms together."""
-        border = math.log2(early[0] / FIRST_BORDER) + 1
-        needed = math.log(tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(border) + math.log(2)
-        return _evidence_of_change(problem, observations, m, arm, early) > needed
-
-    def _edges(self, problem: Problem, observations: Observations) -> list[Concern]:
-        counts, found = observations.arrays.counts, []
-        for m, metric in enumerate(problem.metrics):
-            whole = _whole_numbers(metric.family, observations.arrays.histograms[m])
-            share = self.found.at_top[m] / np.maximum(counts[m], 1)
-            many = (counts[m] >= _EDGE_LEAST) & (share > _EDGE_SHARE)
-            if many.any() and not whole:
-                arm = int(np.argmax(np.where(many, share, 0)))
-                text = (
-                    f"{metric.name}: {share[arm]:.0%} of the rewards of {problem.arms[arm]} are at the upper end of "
-                    "the range, as if they were cut off there"
-                )
-                found.append(Concern("edge", text, metric.name, problem.arms[arm]))
-            if self.found.far[m].any():
-                arm = int(self.found.far[m].argmax())
-                count = f"{self.found.far[m, arm]:,} rewards of {problem.arms[arm]}"
-                text = f"{metric.name}: {count} are far outside the stated sd"
-                found.append(Concern("outliers", text, metric.name))
+        for m, name in enumerate(problem.metric_names):
+            for arm, answered in sorted(assignments.by_status[ANSWERED].items()):
+                seldom = self.came[m][arm] == 0 and answered >= _MANY_ANSWERS
+                if seldom and max(self.came[m].values(), default=0) >= _MANY_ANSWERS // 2:
+                    text = f"{name}: has never come for {problem.arms[arm]}, in {answered:,} answers"
+                    found.append(Concern("silence", text, name, problem.arms[arm]))
         return found
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything as arrays."""
-        return {name: getattr(self.found, name) for name in _KEPT}
+        arms = range(1 + max((arm for came in self.came for arm in came), default=-1))
+        return {
+            "reports": np.array([self.reports]),
+            "arrived": np.array(self.arrived),
+            "since": np.array(self.since),
+            "came": np.array([[came[arm] for arm in arms] for came in self.came], np.int64),
+        }
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Take over what :meth:`arrays` returned; ValueError or KeyError if it cannot have."""
-        for name in _KEPT:
-            mine = getattr(self.found, name)
-            if arrays[name].dtype != mine.dtype or arrays[name].ndim != mine.ndim or len(arrays[name]) != len(mine):
-                raise ValueError(f"{name}: not like {mine.shape} of type {mine.dtype}")
-        found = self.found._replace(**{name: arrays[name] for name in _KEPT})
-        self.found = found._replace(patience=patience(found.border.size))
+        if len(arrays["arrived"]) != len(self.arrived) or len(arrays["since"]) != len(self.since):
+            raise ValueError("reports: not of these metrics")
+        self.reports = int(arrays["reports"][0])
+        self.arrived, self.since = arrays["arrived"].tolist(), arrays["since"].tolist()
+        self.came = [Counter(dict(enumerate(row))) for row in arrays["came"].tolist()]
 
 
-def _never_came(problem: Problem, observations: Observations) -> list[Concern]:
-    """Return metrics that have come for some arms and, in many answers, never for another: a fact, no test."""
-    counts, answered, found = observations.pulls, observations.answered, []
-    for m, name in enumerate(problem.metric_names):
-        for arm in np.flatnonzero((counts[:, m] == 0) & (answered >= _MANY_ANSWERS)).tolist():
-            if counts[:, m].max() >= _MANY_ANSWERS // 2:
-                text = f"{name}: has never come for {problem.arms[arm]}, in {answered[arm]:,} answers"
-                found.append(Concern("silence", text, name, problem.arms[arm]))
+def _drift(problem: Problem, observations: Observations, health: HealthArrays) -> list[Concern]:
+    found = []
+    tests = len(problem.metrics) * problem.shape[0]
+    both = health.earlier, health.early
+    apart = [_may_differ(problem, observations, early, math.log(tests / RATE)) for early in both]
+    for m, arm in np.argwhere(apart[0] | apart[1]).tolist():
+        for early in (health.earlier[m, arm], health.early[m, arm]):
+            if not (early[0] > 0 and _is_change(problem, observations, m, arm, early, tests)):
+                continue
+            text = (
+                f"{problem.metric_names[m]}: the mean of {problem.arms[arm]} has changed: its first "
+                f"{early[0]:,.0f} rewards and the later ones differ"
+            )
+            found.append(Concern("drift", text, problem.metric_names[m], problem.arms[arm]))
+            break
+    return found
+
+
+def _is_change(problem: Problem, observations: Observations, m: int, arm: int, early: FloatArray, tests: int) -> bool:
+    """Whether rewards before and after a border differ beyond chance, for all borders and arms together."""
+    border = math.log2(early[0] / FIRST_BORDER) + 1
+    needed = math.log(tests / RATE) + math.log(math.pi**2 / 6) + 2 * math.log(border) + math.log(2)
+    return _evidence_of_change(problem, observations, m, arm, early) > needed
+
+
+def _edges(problem: Problem, observations: Observations, health: HealthArrays) -> list[Concern]:
+    counts, found = observations.arrays.counts, []
+    for m, metric in enumerate(problem.metrics):
+        whole = _whole_numbers(metric.family, observations.arrays.histograms[m])
+        share = health.at_top[m] / np.maximum(counts[m], 1)
+        many = (counts[m] >= _EDGE_LEAST) & (share > _EDGE_SHARE)
+        if many.any() and not whole:
+            arm = int(np.argmax(np.where(many, share, 0)))
+            text = (
+                f"{metric.name}: {share[arm]:.0%} of the rewards of {problem.arms[arm]} are at the upper end of "
+                "the range, as if they were cut off there"
+            )
+            found.append(Concern("edge", text, metric.name, problem.arms[arm]))
+        if health.far[m].any():
+            arm = int(health.far[m].argmax())
+            count = f"{health.far[m, arm]:,} rewards of {problem.arms[arm]}"
+            text = f"{metric.name}: {count} are far outside the stated sd"
+            found.append(Concern("outliers", text, metric.name))
     return found
 
 

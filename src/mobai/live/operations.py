@@ -22,10 +22,11 @@ from mobai.errors import ConflictError, InputError
 from mobai.live.asking import checked_row, hand_out, known_assignments, made_by, names_of_ask, objective_to_use
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.ledger import Change
-from mobai.live.reports import Metrics, body_of, named, number_of, only_new, pair_of
+from mobai.live.reports import Metrics, Report, body_of, named, number_of, only_new, pair_of
 from mobai.live.settings import with_arm
 from mobai.live.state import State
 from mobai.live.units import RECORDED, TOLD, Unit, UnitOfArm
+from mobai.problem.family import is_number
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +37,10 @@ MOST_ASKED = 10_000
 # Reports or observations in one call to a service.
 MOST_REPORTED_OVER_HTTP = 5_000
 _MOST_ROWS_PER_EVENT = 1000
+# Why an assignment is dropped: for reasons that have nothing to do with any result; or because whoever asked for it has
+# ended, which the one who calls must know. Any other may have to do with its value.
+ABANDONED = "abandoned"
+_REASONS = (None, "lost", ABANDONED)
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,7 @@ def _handed_out(change: Change, n: int, if_decided: str, more: Mapping[str, Any]
     objective, engine = objective_to_use(change.state, if_decided), change.state.engine
     if if_decided == "stop" and engine.stopped():
         return []
-    # What is asked for depends on complete pulls alone.
-    winner = None if objective is None or not engine.settled else objective
+    winner = None if objective is None or not engine.stopped() else objective
     return hand_out(change, n, winner, more)
 
 
@@ -107,16 +111,33 @@ def tell_all(
         if known is not None and state.keys.get(f"{key}\n{names['told']}") is None:
             raise ConflictError(f"key: {key!r} was used with other reports")
         objective_to_use(state, if_decided)  # refuses what it cannot be, before anything is told
-        fresh = only_new(state.problem, state.assignments, given, state.units)
-        if fresh or (ask and known is None):
+        now = time.time()
+        fresh, late = only_new(
+            state.problem, state.assignments, given, state.units, lambda number, m: state.is_late(number, m, now)
+        )
+        late = _not_kept_yet(state, late)
+        if fresh or late or (ask and known is None):
             state.check_open()
-        if fresh:
+        if late:
+            body = body_of(state.problem, fresh) | {"late": body_of(state.problem, late)["reports"]}
+            change.add("told", body | who)
+        elif fresh:
             change.add("told", body_of(state.problem, fresh) | who, fresh)
         if known is not None or not ask or (given and state.ending(time.time()) is not None):
             return known or []  # answers are taken all the same
         return _handed_out(change, ask, if_decided, names | who)
 
     return Operation(run, even_closed=True)  # what was told before may be told again
+
+
+def _not_kept_yet(state: State, late: list[Report]) -> list[Report]:
+    """Return what came too late and was not put aside before."""
+    found = []
+    for number, rewards in late:
+        new = [math.nan if state.late.get((number, m)) == one else one for m, one in enumerate(rewards)]
+        if not all(map(math.isnan, new)):
+            found.append((number, new))
+    return found
 
 
 def record_all(
@@ -172,26 +193,75 @@ def _check_same(state: State, known: Sequence[Assignment], given: Sequence[tuple
             raise ConflictError(f"key: {key!r} was used to record other observations")
 
 
-def drop(assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> Operation[None]:
+def drop(
+    assignment: Assignment | Unit | int, *, reason: str | None = None, refused: bool = False, by: str | None = None
+) -> Operation[None]:
     """Drop an assignment, or say of one that was told in part that the rest will not come."""
-    who = made_by(by)
+    if reason not in _REASONS:
+        raise InputError(f"reason must be lost, or left out, not {reason!r}")
+    more = ({reason: True} if reason else {}) | ({"refused": True} if refused else {}) | made_by(by)
 
     def run(change: Change) -> None:
         state = change.state
         number = number_of(state.problem, state.assignments, assignment, state.units)
         status = state.assignments.status(number)
-        if status == ANSWERED:
-            told = list(state.told_of(number))
-            waited_for = [name for name, reward in told if math.isnan(reward)]
-            if waited_for:
-                change.add("told", {"reports": [[number, dict.fromkeys(waited_for)]]} | who)
-            elif all(math.isfinite(reward) for _, reward in told):
-                raise ConflictError(f"assignment {number} has been answered and cannot be dropped")
-        elif status != DROPPED:
-            change.add("dropped", {"ids": [number], **({"refused": True} if refused else {})} | who)
-            _log.info("%s: assignment %d was dropped", state.name, number)
+        told = [reward for _, reward in state.told_of(number)]
+        waits = any(map(math.isnan, told))
+        if status == ANSWERED and all(map(math.isfinite, told)):
+            raise ConflictError(f"assignment {number} has been answered and cannot be dropped")
+        if (status == ANSWERED and not waits) or (status == DROPPED and not (waits and reason)):
+            return
+        missing = [one for one, reward in zip(state.problem.metrics, told, strict=True) if math.isnan(reward)]
+        if status == ANSWERED and not (reason or refused or any(metric.has_range for metric in missing)):
+            names = " and ".join(metric.name for metric in missing)
+            raise ConflictError(
+                f"assignment {number}: there is no worst that {names} could be; report null if it never comes for "
+                "anybody like this, or say reason=lost if that has nothing to do with any result"
+            )
+        change.add("dropped", {"ids": [number]} | more)
+        _log.info("%s: assignment %d was dropped", state.name, number)
 
     return Operation(run)
+
+
+def drop_older(
+    seconds: float, *, reason: str | None = None, by: str | None = None, now: float | None = None
+) -> Operation[int]:
+    """Drop every assignment that has waited for so long, or what is missing of it; return how many there were."""
+    if reason not in _REASONS:
+        raise InputError(f"reason must be lost, or left out, not {reason!r}")
+    if not is_number(seconds) or seconds < 0:
+        raise InputError(f"seconds must be a number, 0 or more, not {seconds!r}")
+    more = ({reason: True} if reason else {}) | made_by(by)
+
+    def run(change: Change) -> int:
+        state, before = change.state, (time.time() if now is None else now) - seconds
+        metrics = range(len(state.problem.metrics))
+        found = sorted({number for m in metrics for number in state.assignments.waited_for(m, before)})
+        for start in range(0, len(found), _MOST_ROWS_PER_EVENT):
+            change.add("dropped", {"ids": found[start : start + _MOST_ROWS_PER_EVENT]} | more)
+        return len(found)
+
+    return Operation(run)
+
+
+def settle() -> Operation[None]:
+    """Do nothing: what is due is settled before every operation."""
+    return Operation(lambda _: None, even_closed=True)
+
+
+def settle_due(change: Change) -> None:
+    """Let metrics whose windows are over count as what they do then, and give up what was waited for too long."""
+    state, now = change.state, time.time()
+    if state.closed_at is not None:
+        return
+    lapsed = [[number, metrics] for number, metrics in state.lapsed(now)]
+    for start in range(0, len(lapsed), _MOST_ROWS_PER_EVENT):
+        change.add("told", {"reports": lapsed[start : start + _MOST_ROWS_PER_EVENT], "lapsed": True})
+    overdue = state.given_up(now)
+    if overdue:
+        change.add("expired", {"ids": overdue})
+        _log.info("%s: %d assignments expired: %s", state.name, len(overdue), overdue[:10])
 
 
 def add_arm(arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> Operation[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mobai.errors import ConflictError, InputError, NotFoundError
@@ -47,36 +47,51 @@ def number_of(
 
 
 def only_new(
-    problem: Problem, assignments: Assignments, reports: Iterable[Any], units: NumberTable | None = None
-) -> list[Report]:
+    problem: Problem,
+    assignments: Assignments,
+    reports: Iterable[Any],
+    units: NumberTable | None = None,
+    is_late: Callable[[int, int], bool] = lambda _, __: False,
+) -> tuple[list[Report], list[Report]]:
     """Check reports and leave out what was told before; one report per assignment, in the order of their numbers.
 
-    The order in which they are given changes nothing: together they are one moment.
+    Return what is new, and what comes too late: ``is_late`` says that of an assignment and a metric. The order in which
+    they are given changes nothing: together they are one moment.
     """
     known: dict[int, list[float]] = {}
     fresh: dict[int, list[float]] = {}
+    late: dict[int, list[float]] = {}
     for assignment, metrics in map(pair_of, reports):
         number = number_of(problem, assignments, assignment, units)
         if assignments.status(number) == DROPPED:
             raise ConflictError(f"assignment {number} was dropped and cannot be answered")
         if number not in known:
-            known[number], fresh[number] = assignments.rewards(number), [math.nan] * len(problem.metrics)
+            known[number] = assignments.rewards(number)
+            fresh[number], late[number] = ([math.nan] * len(problem.metrics) for _ in range(2))
         for m, reward in enumerate(_measured_of(problem, number, metrics)):
             before = known[number][m]
             if math.isnan(before):
                 known[number][m] = fresh[number][m] = reward
             elif reward != before and not math.isnan(reward):
+                if is_late(number, m):
+                    late[number][m] = reward
+                    continue
                 was, now = ("said not to come" if value == LOST else repr(value) for value in (before, reward))
                 raise ConflictError(
                     f"assignment {number}: {problem.metric_names[m]!r} was {was} before, and is {now} now"
                 )
     for number, rewards in known.items():
-        if not has_reward(rewards):
+        if not has_reward(rewards) and not has_reward(late[number]):
             raise InputError(
                 f"assignment {number}: metrics must hold at least one number (null may come with it, or later); drop "
                 "one that was not measured"
             )
-    return [(number, fresh[number]) for number in sorted(fresh) if not all(map(math.isnan, fresh[number]))]
+    return _with_something(fresh), _with_something(late)
+
+
+def _with_something(found: dict[int, list[float]]) -> list[Report]:
+    """Return reports that say anything, in the order of their numbers."""
+    return [(number, found[number]) for number in sorted(found) if not all(map(math.isnan, found[number]))]
 
 
 def reports_of(data: Any) -> Any:

@@ -24,6 +24,7 @@ from mobai.errors import InputError, visible
 from mobai.extras import find_object
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
+from mobai.live.operations import ABANDONED
 
 _log = logging.getLogger(__name__)
 
@@ -160,11 +161,17 @@ class _Run:
         for future, assignment in self._running.items():
             future.cancel()
             with suppress(InputError):  # it was answered already
-                self._experiment.drop(assignment)
+                self._experiment.drop(assignment, reason=ABANDONED)
 
     def _wants_more(self) -> bool:
         under_way = self._verdict.pulls + len(self._running)
         return not self._verdict.stopped and (self._most is None or under_way < self._most)
+
+    @property
+    def _why_dropped(self) -> str | None:
+        """Why failed measurements are: if there is a worst that a value can be, it is taken for that."""
+        metrics = self._experiment.problem.metrics
+        return None if all(metric.has_range for metric in metrics) else "lost"
 
     def _finish(self, assignment: Assignment, measured: Measured) -> None:
         """Tell what was measured, or drop the assignment."""
@@ -178,7 +185,7 @@ class _Run:
             self._experiment.drop(assignment, refused=True)
             raise RefusedError(f"{measured.reason} (with on_refused=drop it would be a lost pull)")
         else:
-            self._experiment.drop(assignment, refused=measured.refused)
+            self._experiment.drop(assignment, reason=self._why_dropped, refused=measured.refused)
             self._dropped, self._refused = self._dropped + 1, self._refused + measured.refused
             self._in_a_row += 1
         self._verdict = self._experiment.verdict()

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from mobai.engine.asks import AT_ONCE, ORDERS
 from mobai.errors import ConflictError, InputError
 from mobai.problem import Objective, Problem
 from mobai.problem.family import FAMILIES, is_number
@@ -26,8 +27,11 @@ from mobai.views.data import problem_json
 RESERVED = ("id", "unit", "arm", "status", "asked_at")
 # The last moment that has a name: the end of the year 9999.
 _LATEST = 253_402_300_799.0
-# How evidence is weighed; journals that say nothing are of the first way.
-EVIDENCE = 2
+# How evidence is weighed; journals that say nothing are of the first way. Up to the second it was read as it was told.
+EVIDENCE = 3
+
+
+_READS_IN_ORDER = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,8 @@ class Settings:
         How many assignments are handed out, dropped and expired ones aside; None for any number.
     until
         The Unix time after which none is handed out; None for never.
+    order
+        In which order evidence reads rewards: as they were ``asked`` for, or as they were ``told``.
     evidence
         How evidence was weighed when it was created: the number of the way.
     """
@@ -70,6 +76,7 @@ class Settings:
     on_broken: str = "bar"
     max_samples: int | None = None
     until: float | None = None
+    order: str = "asked"
     evidence: int = EVIDENCE
 
     @property
@@ -105,6 +112,7 @@ class ExperimentOptions(TypedDict, total=False):
     on_broken: str
     max_samples: int | None
     until: float | str | datetime | None
+    order: str
 
 
 def new_settings(
@@ -119,10 +127,13 @@ def new_settings(
     on_broken: str = "bar",
     max_samples: int | None = None,
     until: float | str | datetime | None = None,
+    order: str = "asked",
 ) -> Settings:
     """Check what was chosen and put the settings together."""
     if on_broken not in ("bar", "tell"):
         raise InputError(f"on_broken must be bar or tell, not {on_broken!r}")
+    if order not in ORDERS:
+        raise InputError(f"order must be asked or told, not {order!r}")
     if max_samples is not None and (
         isinstance(max_samples, bool) or not isinstance(max_samples, int | np.integer) or max_samples < 1
     ):
@@ -148,7 +159,7 @@ def new_settings(
     patience = None if expire_after is None else float(expire_after)
     end = None if until is None else moment_of(until)
     most = None if max_samples is None else int(max_samples)
-    return Settings(problem, x, sampling, int(seed), focus, patience, float(reserve), on_broken, most, end)
+    return Settings(problem, x, sampling, int(seed), focus, patience, float(reserve), on_broken, most, end, order)
 
 
 def is_own_rule(address: str) -> bool:
@@ -183,6 +194,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
         **({"on_broken": settings.on_broken} if settings.on_broken != "bar" else {}),
         **({"max_samples": settings.max_samples} if settings.max_samples is not None else {}),
         **({"until": settings.until} if settings.until is not None else {}),
+        **({"order": settings.order} if settings.order != "asked" else {}),
         "evidence": settings.evidence,
     }
 
@@ -200,6 +212,7 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         on_broken=body.get("on_broken", "bar"),
         max_samples=body.get("max_samples"),
         until=body.get("until"),
+        order=body.get("order", "asked" if body.get("evidence", 1) >= _READS_IN_ORDER else AT_ONCE),
         evidence=body.get("evidence", 1),
     )
 

@@ -21,7 +21,7 @@ from mobai.rules.stopping import Decision
 from mobai.views.data import problem_json
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
-_LAYOUT = 12
+_LAYOUT = 13
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -39,16 +39,17 @@ def take(state: State) -> Snapshot:
         "paused_at": state.paused_at,
         "last_report_at": state.last_report_at,
         "decisions": engine.verdict().decisions,
-        "of_complete_pulls": engine.decisions_of_complete_pulls,
         "past": engine.past,
         "refused": state.refused,
+        "lost": state.lost,
+        "late": [[*place, value if math.isfinite(value) else None] for place, value in state.late.items()],
         "timeline": state.timeline,
     }
     arrays: dict[str, Any] = {f"assignments_{name}": array for name, array in state.assignments.arrays().items()}
     for name, table in (("units", state.units), ("keys", state.keys)):
         arrays |= {f"{name}_{key}": array for key, array in table.arrays().items()}
     arrays |= {f"trace_{key}": array for key, array in state.trace.arrays(state.problem.shape[0]).items()}
-    arrays |= {f"health_{key}": array for key, array in state.health.arrays().items()}
+    arrays |= {f"reports_{key}": array for key, array in state.health.arrays().items()}
     data = _pack(facts, {**engine.state(), **arrays})
     return Snapshot(state.seq, _digest(data) + data)
 
@@ -95,21 +96,16 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state = State(Event(1, "created", facts["created_at"], facts["settings"]))
     state.seq, state.head = facts["seq"], facts["head"]
     state.closed_at, state.paused_at, state.refused = facts["closed_at"], facts["paused_at"], int(facts["refused"])
-    state.last_report_at = facts["last_report_at"]
+    state.last_report_at, state.lost = facts["last_report_at"], int(facts["lost"])
+    state.late = {(number, m): math.inf if value is None else value for number, m, value in facts["late"]}
     for name, table in (("units", state.units), ("keys", state.keys)):
         table.restore({key: arrays[f"{name}_{key}"] for key in ("first", "second", "numbers")})
     state.assignments.restore({name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told")})
-    decisions, complete = facts["decisions"], facts["of_complete_pulls"]
-    state.engine.restore(
-        problem_from_body(facts["problem"]),
-        arrays,
-        _decisions(decisions),
-        None if complete is None else _decisions(complete),
-        facts["past"],
-    )
+    problem, decisions = problem_from_body(facts["problem"]), _decisions(facts["decisions"])
+    state.engine.restore(problem, arrays, decisions, facts["past"])
     state.timeline = [Milestone(*one) for one in facts["timeline"]]
     state.trace.restore(_part_of(arrays, "trace_"), state.engine.told, state.problem)
-    state.health.restore(_part_of(arrays, "health_"))
+    state.health.restore(_part_of(arrays, "reports_"))
     return state
 
 

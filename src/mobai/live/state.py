@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mobai.engine import Verdict
-from mobai.engine.engine import Engine, Told
+from mobai.engine.asks import AT_ONCE, LEFT_OUT, UNRESOLVED, WORST, Outcome
+from mobai.engine.engine import Engine
 from mobai.engine.explain import Explanation, explain
 from mobai.errors import ConflictError, InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.health import Concern, Health
 from mobai.live.journal import Event
-from mobai.live.reports import Report, has_reward, measured, only_new, without_lost
+from mobai.live.reports import Report, has_reward, measured, only_new
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.live.trace import Series, Trace
 from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
@@ -73,10 +74,11 @@ class State:
         self.last_report_at: float | None = None
         self.units, self.keys = NumberTable(), NumberTable()
         self.refused = 0  # pulls that were lost because of their value
+        self.lost = 0  # pulls that were said to be lost for reasons that have nothing to do with any result
+        self.late: dict[tuple[int, int], float] = {}  # what came too late, by assignment and metric
         self.seq = 1
-        self._recorded_before: list[Told] = []  # in the same moment
+        self._recorded_before: list[Outcome] = []  # in the same moment
         self.timeline: list[Milestone] = []
-        self._behind: list[tuple[Told, float]] = []  # pulls that wait to be taken in, many at a time
         self._engine = new_engine(self.settings)
         self.assignments = Assignments(len(self.settings.problem.metrics))
         self.trace, self.health = Trace(), Health(self.settings.problem)
@@ -87,7 +89,7 @@ class State:
     @property
     def engine(self) -> Engine:
         """The engine, which has taken in everything that was told."""
-        self._catch_up()
+        self._engine.catch_up()
         return self._engine
 
     @property
@@ -137,7 +139,7 @@ class State:
 
     def verdict(self) -> Verdict:
         """Return what is decided, and how many pulls were lost because of their value."""
-        return replace(self.engine.verdict(), refused=self.refused)
+        return replace(self.engine.verdict(), refused=self.refused, lost=self.lost)
 
     @property
     def threshold(self) -> float:
@@ -147,7 +149,9 @@ class State:
     def concerns(self) -> list[Concern]:
         """Return what looks wrong."""
         observations = self.engine.observations
-        return self.health.concerns(self.problem, self.assignments, observations)
+        found = self.engine.health
+        assert found is not None
+        return self.health.concerns(self.problem, self.assignments, observations, found)
 
     def series(self) -> Series:
         """Return how it went."""
@@ -176,15 +180,42 @@ class State:
             raise ConflictError("name: every arm breaks a limit, and there is none to hand out")
         if most is None:
             return None
-        left = most - self.assignments.handed_out + len(self.overdue(now))
+        left = most - self.assignments.handed_out + len(self.given_up(now))
         if left <= 0:
             raise ConflictError(f"name: max_samples = {most:,} is reached, and nothing more is handed out")
         return left
 
-    def overdue(self, now: float) -> list[int]:
-        """Return the pending assignments that have waited for longer than they may."""
-        patience = self.settings.expire_after
-        return [] if patience is None else self.assignments.overdue(now - patience)
+    def lapsed(self, now: float) -> list[tuple[int, dict[str, float]]]:
+        """Return the metrics whose window is over, by assignment, with what they count as."""
+        found: dict[int, dict[str, float]] = {}
+        for m, metric in enumerate(self.problem.metrics):
+            if metric.window is not None and metric.otherwise is not None:
+                for number in self.assignments.waited_for(m, now - metric.window):
+                    found.setdefault(number, {})[metric.name] = float(metric.otherwise)
+        return sorted(found.items())
+
+    def given_up(self, now: float) -> list[int]:
+        """Return the assignments that have been waited for, in some metric, for longer than they may."""
+        patience, found = self.settings.expire_after, set[int]()
+        if patience is not None:
+            for m in range(len(self.problem.metrics)):
+                found.update(self.assignments.waited_for(m, now - patience))
+        if self.settings.order == AT_ONCE:
+            return sorted(number for number in found if self.assignments.status(number) == PENDING)
+        return sorted(found)
+
+    def is_due(self, now: float) -> bool:
+        """Whether a window is over, or something has been waited for for too long."""
+        return self.closed_at is None and bool(self.lapsed(now) or self.given_up(now))
+
+    def is_late(self, number: int, m: int, now: float) -> bool:
+        """Whether a report on a metric comes when what it counts as has been settled."""
+        metric, known = self.problem.metrics[m], self.assignments.rewards(number)[m]
+        waited, patience = now - self.assignments.due(number), self.settings.expire_after
+        if metric.window is not None and known == metric.otherwise:
+            return waited > metric.window
+        expires = patience is not None and self.settings.order != AT_ONCE
+        return expires and known == LEFT_OUT and waited > float(patience or 0.0)
 
     def ending(self, now: float) -> str | None:
         """Return why nothing is handed out any more, None if something is."""
@@ -251,38 +282,39 @@ class State:
                 self.differences.append(Difference(number, asked, chosen))
 
     def _told(self, event: Event) -> None:
-        reports = only_new(self.problem, self.assignments, event.body["reports"])
-        rewards = sum(len(metrics) for _, metrics in event.body["reports"])
-        if rewards == 0 or rewards != sum(not math.isnan(reward) for _, told in reports for reward in told):
+        told, late = event.body["reports"], event.body.get("late", [])
+        reports, _ = only_new(self.problem, self.assignments, told)
+        rewards = sum(len(metrics) for _, metrics in told)
+        if rewards + len(late) == 0 or rewards != sum(not math.isnan(one) for _, found in reports for one in found):
             raise InputError("it reports what was told before, or nothing")
-        self._tell([self._answer(report) for report in reports], event.at)
+        self._put_aside(late)
+        lapsed = bool(event.body.get("lapsed", False))
+        outcomes = [self._answer(report, lapsed=lapsed) for report in reports]
+        if lapsed:
+            self._hear(outcomes, event.at)
+        else:
+            self._tell(outcomes, event.at)
 
-    def _tell(self, told: list[Told], at: float) -> None:
-        """Let the engine take in what was told, and those who follow how it goes: at the latest when somebody looks."""
+    def _put_aside(self, late: list[Any]) -> None:
+        """Keep what came too late: it is no evidence."""
+        for number, metrics in late:
+            rewards = measured(self.problem, metrics)
+            found = {m: reward for m, reward in enumerate(rewards) if not math.isnan(reward)}
+            self.late |= {(self.assignments.check(number), m): reward for m, reward in found.items()}
+
+    def _tell(self, outcomes: list[Outcome], at: float) -> None:
+        """Let the engine take down what was told; it is taken in many at a time, at the latest when somebody looks."""
         self.last_report_at = at
-        if len(told) == 1 and told[0].complete is told[0].rewards and self._engine.can_fold:
-            self._behind.append((told[0], at))
-            if len(self._behind) >= _MOST_BEHIND or self._engine.told + len(self._behind) >= self.trace.next:
-                self._catch_up()
-        else:
-            self._catch_up()
-            self._tell_now(told, at)
+        self._hear(outcomes, at)
 
-    def _tell_now(self, told: list[Told], at: float) -> None:
-        self.health.note(self._engine.tell_all(told, at), self._engine.observations)
-        self.trace.note(self._engine, at)
+    def _hear(self, outcomes: list[Outcome], at: float) -> None:
+        self._engine.hear(outcomes, at)
+        self._note_progress(at)
 
-    def _catch_up(self) -> None:
-        """Let the engine take in what it is behind with: pulls that were told one by one."""
-        if not self._behind:
-            return
-        behind, self._behind = self._behind, []
-        if len(behind) < self._engine.worth_folding:
-            for one, at in behind:
-                self._tell_now([one], at)
-        else:
-            self._engine.fold([one for one, _ in behind], [at for _, at in behind], self.health.found)
-            self.trace.note(self._engine, behind[-1][1])
+    def _note_progress(self, at: float) -> None:
+        behind = self._engine.asks.behind
+        if behind >= _MOST_BEHIND or self._engine.told + behind >= self.trace.next:
+            self.trace.note(self.engine, at)
 
     def _recorded(self, event: Event) -> None:
         """Enter pulls that nobody asked for: assignments that were answered when they were handed out.
@@ -297,52 +329,72 @@ class State:
             index, rewards = self.problem.arm_index(arm), measured(self.problem, metrics)
             if not isinstance(arm, str) or not has_reward(rewards):
                 raise InputError("a row must have the name of an arm and a reward")
-            self._engine.ask_again(index)
+            self._engine.record(index, more=bool(told))
             self.assignments.add(index, event.at)
-            number = self.assignments.count
-            told.append(self._enter(number, rewards, first=True))
+            told.append(self._answer((self.assignments.count, rewards)))
         if not event.body.get("more", False):
             self._recorded_before = []
             self._tell(told, event.at)
 
-    def _answer(self, report: Report) -> Told:
-        """Enter an answer; one that was expired counts as asked for after all."""
-        number, rewards = report
-        arm, status = self.assignments.arm(number), self.assignments.status(number)
-        if status == EXPIRED:
-            self._engine.ask_again(arm)
-        return self._enter(number, rewards, first=status != ANSWERED)
+    def _answer(self, report: Report, *, lapsed: bool = False) -> Outcome:
+        """Enter what was told of an assignment, or what it counts as because its window is over.
 
-    def _enter(self, number: int, rewards: list[float], *, first: bool) -> Told:
-        """Enter what was told of an assignment; with it, the pull may be complete."""
+        In earlier versions, one that was expired was asked for after all.
+        """
+        number, rewards = report
+        if self.assignments.status(number) == EXPIRED:
+            self._engine.ask_again(self.assignments.arm(number))
+        first = self.assignments.status(number) != ANSWERED and not lapsed
+        self.health.note(self.assignments.arm(number), rewards, first=first)
         self.assignments.answer(number, rewards)
-        known, told = self.assignments.rewards(number), without_lost(rewards)
-        complete = None if any(map(math.isnan, known)) else told if first else without_lost(known)
-        return Told(self.assignments.arm(number), told, first, complete)
+        return Outcome(number, rewards)
 
     def _dropped(self, event: Event) -> None:
+        lost = bool(event.body.get("lost", False))
+        left_out = lost or bool(event.body.get("abandoned", False) or event.body.get("refused", False))
         for number in map(self.assignments.check, event.body["ids"]):
-            self._expect(number, PENDING, EXPIRED)
-            if self.assignments.status(number) == PENDING:
-                self._engine.drop(self.assignments.arm(number))
-            self.assignments.mark(number, DROPPED)
+            self._expect_missing(number, PENDING, ANSWERED, EXPIRED, DROPPED)
+            self._give_up(number, self._stand_ins(left_out), event.at)
+            if self.assignments.status(number) != ANSWERED:
+                self.assignments.mark(number, DROPPED)
             self.refused += bool(event.body.get("refused", False))
+            self.lost += lost
 
     def _expired(self, event: Event) -> None:
         for number in map(self.assignments.check, event.body["ids"]):
-            self._expect(number, PENDING)
-            self._engine.drop(self.assignments.arm(number))
-            self.assignments.mark(number, EXPIRED)
+            self._expect_missing(number, PENDING, ANSWERED)
+            self._give_up(number, [LEFT_OUT] * len(self.problem.metrics), event.at)
+            if self.assignments.status(number) == PENDING:
+                self.assignments.mark(number, EXPIRED)
 
-    def _expect(self, number: int, *statuses: int) -> None:
+    def _stand_ins(self, left_out: bool) -> list[float]:
+        """Return what stands for each metric of an assignment that is dropped: NaN where it is waited for all the same.
+
+        One that is dropped by hand counts as the worst there could be, since why it was may have to do with its value.
+        """
+        if left_out or self.settings.order == AT_ONCE:
+            return [LEFT_OUT] * len(self.problem.metrics)
+        return [WORST if metric.has_range else UNRESOLVED for metric in self.problem.metrics]
+
+    def _give_up(self, number: int, stand_ins: list[float], at: float) -> None:
+        """Let what stands for the metrics of an assignment that were not told take their place."""
+        arm, known = self.assignments.arm(number), self.assignments.rewards(number)
+        values = [new if math.isnan(old) else UNRESOLVED for old, new in zip(known, stand_ins, strict=True)]
+        if self.assignments.status(number) == PENDING:
+            self._engine.forget_ask(arm)
+        self.assignments.give_up(number, [not math.isnan(value) for value in values])
+        self._hear([Outcome(number, values)], at)
+
+    def _expect_missing(self, number: int, *statuses: int) -> None:
+        """Refuse to give up an assignment that stands otherwise, or of which nothing may come."""
         status = self.assignments.status(number)
-        if status not in statuses:
+        missing = status == EXPIRED or any(map(math.isnan, self.assignments.rewards(number)))
+        if status not in statuses or not missing:
             raise InputError(f"assignment {number} is {STATUS_NAMES[status]}")
 
     def _arm_added(self, event: Event) -> None:
         row = [np.nan if value is None else value for value in event.body["sd"]]
         self.engine.add_arm(with_arm(self.problem, event.body["arm"], row), event.at)
-        self.health.add_arm()
         self._note(event)
 
     def _arm_retired(self, event: Event) -> None:
@@ -397,5 +449,12 @@ def new_engine(settings: Settings) -> Engine:
     stopping, focus = GLR(reserve=settings.reserve), x if settings.focus else None
     bars = settings.on_broken == "bar"
     return Engine(
-        settings.problem, settings.rule, stopping, focus_log_inv_delta=focus, log_inv_delta=x, bars_broken=bars
+        settings.problem,
+        settings.rule,
+        stopping,
+        focus_log_inv_delta=focus,
+        log_inv_delta=x,
+        bars_broken=bars,
+        order=settings.order,
+        follows_health=True,
     )

@@ -7,14 +7,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mobai import views
 from mobai.engine import Verdict
+from mobai.engine.asks import Waiting
 from mobai.engine.engine import Engine
-from mobai.live.assignments import DROPPED, EXPIRED, STATUS_NAMES, Assignments
+from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.health import Concern
 from mobai.live.settings import EVIDENCE
 from mobai.live.state import Milestone, State
@@ -24,6 +25,20 @@ from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
 from mobai.theory.observations import Observations
 from mobai.views.happenings import NOBODY_QUALIFIES
+
+
+class HeldUp(NamedTuple):
+    """What holds a metric up: how many results wait, for which assignment of which arm, handed out when (Unix time).
+
+    ``status`` is how that assignment stands: answered in part, for example.
+    """
+
+    metric: str
+    results: int
+    assignment: int
+    arm: str
+    asked_at: float
+    status: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +59,10 @@ class Status:
         Per arm: assignments handed out and answered; per arm and objective: rewards and their mean (own direction).
     pending, incomplete, dropped, expired
         Assignments by how they stand: of which nothing was told yet, of which metrics are missing that may still come.
+    waiting
+        Per metric that is held up: how many of its results wait to become evidence, and for which assignment.
+    late
+        How many results came when it had been settled what their metric counts as; they are kept aside.
     events, head
         How long the journal is, and the hash of its last event: written down, it proves later that nothing changed.
     created_at, closed_at, paused_at, last_report_at
@@ -79,6 +98,8 @@ class Status:
     incomplete: int
     dropped: int
     expired: int
+    waiting: tuple[HeldUp, ...]
+    late: int
     events: int
     head: str
     created_at: float
@@ -123,7 +144,7 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
     """
     problem, assignments, now = state.problem, state.assignments, time.time()
     observed, engine = state.engine.observations, state.engine.still()
-    overdue = len(state.overdue(now))
+    overdue = sum(assignments.status(number) == PENDING for number in state.given_up(now))
     facts: dict[str, Any] = {
         "name": name,
         "rule": state.settings.rule_address,
@@ -131,6 +152,9 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
         "incomplete": assignments.incomplete,
         "dropped": assignments.total(DROPPED),
         "expired": assignments.total(EXPIRED) + overdue,
+        "waiting": tuple(_held_up(problem, assignments, one) for one in engine.waiting),
+        "late": len(state.late),
+        "answered": np.array([assignments.by_status[ANSWERED][arm] for arm in range(problem.shape[0])], np.intp),
         "events": state.seq,
         "head": state.head,
         "created_at": state.created_at,
@@ -142,10 +166,18 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
         "timeline": tuple(state.timeline),
         "weighed_otherwise": state.settings.evidence != EVIDENCE,
     }
-    return partial(_described, problem, engine, observed, state.refused, facts)
+    return partial(_described, problem, engine, observed, (state.refused, state.lost), facts)
 
 
-def _described(problem: Problem, engine: Engine, source: Observations, refused: int, facts: dict[str, Any]) -> Status:
+def _held_up(problem: Problem, assignments: Assignments, one: Waiting) -> HeldUp:
+    names = problem.metric_names[one.metric], problem.arms[one.arm]
+    status = STATUS_NAMES[assignments.status(one.number)]
+    return HeldUp(names[0], one.values, one.number, names[1], assignments.since(one.number), status)
+
+
+def _described(
+    problem: Problem, engine: Engine, source: Observations, losses: tuple[int, int], facts: dict[str, Any]
+) -> Status:
     observed, intervals = engine.observations, engine.intervals()
     source.bounds = observed.bounds  # so that the next status need not find them again
     pulls = observed.pulls
@@ -153,11 +185,10 @@ def _described(problem: Problem, engine: Engine, source: Observations, refused: 
         means = observed.means * problem.signs
     return Status(
         **facts,
-        verdict=replace(engine.verdict(), refused=refused),
+        verdict=replace(engine.verdict(), refused=losses[0], lost=losses[1]),
         intervals=intervals,
         active=observed.active,
         asked=observed.asked,
-        answered=observed.answered,
         pulls=pulls,
         means=np.where(pulls > 0, means + 0.0, np.nan),
         barred=engine.barred,

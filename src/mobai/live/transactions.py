@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from mobai.errors import InputError
 from mobai.live.ledger import Change, Ledger
-from mobai.live.operations import Operation
+from mobai.live.operations import Operation, settle_due
 
 Request = tuple[Ledger, Operation[Any]]
 Result = TypeVar("Result")
@@ -100,7 +100,10 @@ def _changing(ledgers: Sequence[Ledger]) -> Iterator[list[Change]]:
                     states = [ledger.known() for ledger in ledgers]
                     for state, log in zip(states, logs, strict=True):
                         state.apply_all(log.after(state.seq, state.head))
-                    yield [Change(state, log) for state, log in zip(states, logs, strict=True)]
+                    changes = [Change(state, log) for state, log in zip(states, logs, strict=True)]
+                    for change in changes:
+                        settle_due(change)
+                    yield changes
                     committing = True
             except BaseException:
                 for ledger in ledgers:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mobai.errors import InputError, did_you_mean
 from mobai.problem.family import FAMILIES, Family, check_family, is_number, short_forms
 from mobai.problem.objective import Direction, Objective, is_name, read_option, split_words, with_bins
+from mobai.problem.window import check_window, window_words
 
 LIMITS = ("at-most", "at-least", "within")
 # In place of an arm: the answer that no arm keeps every limit. (-1 stands for no answer yet.)
@@ -34,6 +35,8 @@ class Guardrail:
     eps
         The tolerance: an arm said to keep the limit is beyond it by eps at most, and one said to break it is beyond it.
         Between the two, either may be said. Without it nothing can ever be said of an arm that is on the limit.
+    window, otherwise
+        As for :class:`Objective`; of a metric that is an objective, that says it.
 
     Examples
     --------
@@ -49,6 +52,8 @@ class Guardrail:
     of: str | None = None
     direction: Direction | None = None
     eps: float = 0.0
+    window: float | None = field(default=None, kw_only=True)
+    otherwise: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Refuse what is no limit."""
@@ -75,6 +80,7 @@ class Guardrail:
         if self.family is not None:
             check_family(self.family, self.metric)
             self._check_range(self.family)
+            check_window(self.metric, self.family, self.window, self.otherwise)
 
     def _check_range(self, family: Family) -> None:
         """Refuse a limit that every reward keeps, or none."""
@@ -113,7 +119,7 @@ class Guardrail:
 
     def of_objective(self, objective: Objective) -> Guardrail:
         """Return the guardrail of a metric that is an objective, too, and says what its rewards are."""
-        if self.family is not None:
+        if self.family is not None or self.window is not None:
             raise self._complaint("the objective of that name says already what its rewards are; leave it out here")
         self._check_range(objective.family)
         if self.within is None:
@@ -168,7 +174,8 @@ class Guardrail:
                 parts.append(f"{key}={float(value)!r}")
         if self.of is not None:
             parts.append("of=" + self.of.replace("\\", "\\\\").replace(":", "\\:"))
-        return ":".join([*parts, *([f"eps={float(self.eps)!r}"] if self.eps else [])])
+        eps = [f"eps={float(self.eps)!r}"] if self.eps else []
+        return ":".join([*parts, *eps, *window_words(self.window, self.otherwise)])
 
 
 def is_guardrail(text: str) -> bool:
@@ -186,7 +193,7 @@ def _read(name: str, word: str) -> tuple[str, Any]:
             return key.replace("-", "_"), float(value)
         except ValueError:
             raise InputError(f"guardrail {name!r}: {key} must be a number, not {value!r}") from None
-    known = ("max", "min", *FAMILIES, "eps", "bins")
+    known = ("max", "min", *FAMILIES, "eps", "bins", "window", "otherwise")
     if key in known:
         return read_option(name, word)
     accepted = (*known, *LIMITS, "of")

@@ -18,6 +18,7 @@ from mobai.problem.family import (
     parse_family,
     short_forms,
 )
+from mobai.problem.window import check_window, seconds_of, window_words
 
 Direction = Literal["max", "min"]
 
@@ -42,12 +43,17 @@ class Objective:
         :class:`SharedVariance`, :class:`Bernoulli` or :class:`Bounded`.
     eps
         The indifference zone: any arm within eps of the best is a right answer.
+    window, otherwise
+        How many seconds a live experiment waits for it, and what it counts as when it has not come by then: both, or
+        neither.
     """
 
     name: str
     direction: Direction = "max"
     family: Family = field(default_factory=Gaussian)
     eps: float = 0.0
+    window: float | None = field(default=None, kw_only=True)
+    otherwise: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Refuse what could not be written to a file and read back."""
@@ -63,6 +69,12 @@ class Objective:
         if not is_number(self.eps) or not 0 <= self.eps < high - low:
             width = "" if high == math.inf else f", less than {high - low:g}"
             raise InputError(f"objective {self.name!r}: eps must be a number, 0 or more{width}, not {self.eps!r}")
+        check_window(self.name, self.family, self.window, self.otherwise)
+
+    @property
+    def has_range(self) -> bool:
+        """Whether there is a worst and a best that it could be."""
+        return math.isfinite(self.family.range[0])
 
     @property
     def sign(self) -> float:
@@ -74,13 +86,14 @@ class Objective:
         r"""Read the short form used in files and on the command line: the name, then options after colons.
 
         Options are a direction (``max``, ``min``), a family (``gaussian=20``, ``unknown-variance``,
-        ``shared-variance``, ``bernoulli``, ``bounded=1..5``, ``subgaussian=2``), ``bins=100`` after ``bounded`` and
-        ``eps=0.1``, in any order. A colon that belongs to the name is written ``\:``.
+        ``shared-variance``, ``bernoulli``, ``bounded=1..5``, ``subgaussian=2``), ``bins=100`` after ``bounded``,
+        ``eps=0.1``, and ``window=1h`` with ``otherwise=0``, in any order. A colon that belongs to the name is written
+        ``\:``.
 
         Examples
         --------
         >>> Objective.parse("latency:min:unknown-variance")
-        Objective(name='latency', direction='min', family=UnknownVariance(), eps=0.0)
+        Objective(name='latency', direction='min', family=UnknownVariance(), eps=0.0, window=None, otherwise=None)
         >>> Objective.parse("rating:bounded=1..5:eps=0.1").family
         Bounded(low=1.0, high=5.0, bins=None)
         """
@@ -104,7 +117,7 @@ class Objective:
             parts.append(str(self.family))
         if self.eps:
             parts.append(f"eps={float(self.eps)!r}")
-        return ":".join(parts)
+        return ":".join([*parts, *window_words(self.window, self.otherwise)])
 
 
 def split_words(text: str) -> list[str]:
@@ -122,10 +135,14 @@ def read_option(name: str, text: str) -> tuple[str, Any]:
     if key in FAMILIES:
         return "family", _family(name, text)
     if equals and key == "eps":
+        return "eps", _number(name, key, value)
+    if equals and key == "otherwise":
+        return "otherwise", _number(name, key, value)
+    if equals and key == "window":
         try:
-            return "eps", float(value)
-        except ValueError:
-            raise InputError(f"objective {name!r}: eps must be a number, not {value!r}") from None
+            return "window", seconds_of(value)
+        except InputError as error:
+            raise InputError(f"objective {name!r}: window: {error}") from None
     if equals and key == "bins":
         if not value.isdecimal():
             raise InputError(f"objective {name!r}: bins must be an integer from 1 to {LARGEST_BINS:,}, not {value!r}")
@@ -135,9 +152,17 @@ def read_option(name: str, text: str) -> tuple[str, Any]:
             f"objective {name!r}: {key} is a limit, which an objective does not have; state it as a guardrail: "
             f"--guardrail {name}:{text}, or guardrails=[...]"
         )
-    guess = did_you_mean(key, ("max", "min", *FAMILIES, "eps", "bins"))
-    forms = ", ".join(("max", "min", *short_forms(), "eps=NUMBER", "bins=INTEGER"))
+    guess = did_you_mean(key, ("max", "min", *FAMILIES, "eps", "bins", "window", "otherwise"))
+    options = ("eps=NUMBER", "bins=INTEGER", "window=TIME", "otherwise=NUMBER")
+    forms = ", ".join(("max", "min", *short_forms(), *options))
     raise InputError(f"objective {name!r}: {text!r} is not an option{guess or ','} accepted are {forms}")
+
+
+def _number(name: str, key: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"objective {name!r}: {key} must be a number, not {value!r}") from None
 
 
 def with_bins(name: str, family: object, bins: int) -> Family:

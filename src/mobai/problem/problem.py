@@ -26,7 +26,7 @@ _SD_RANGE = (1e-50, 1e50)
 
 
 class Arm(int):
-    """An arm of a problem: its index, and its name.
+    """An arm of a problem: its index, and its name; and which ask of a session it is of, if it is.
 
     Examples
     --------
@@ -36,12 +36,17 @@ class Arm(int):
     """
 
     name: str
+    ask: int | None
 
-    def __new__(cls, index: int, name: str) -> Arm:
+    def __new__(cls, index: int, name: str, ask: int | None = None) -> Arm:
         """Return the arm of an index."""
         arm = super().__new__(cls, index)
-        arm.name = name
+        arm.name, arm.ask = name, ask
         return arm
+
+    def of_ask(self, number: int) -> Arm:
+        """Return the same arm, as that of an ask."""
+        return Arm(int(self), self.name, number)
 
     def __str__(self) -> str:
         """Return the name."""
@@ -54,8 +59,8 @@ class Arm(int):
         return f"Arm({int(self)}, {self.name!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle both."""
-        return Arm, (int(self), self.name)
+        """Pickle all of it."""
+        return Arm, (int(self), self.name, self.ask)
 
 
 class Problem:
@@ -334,7 +339,10 @@ def _guarded_only(objectives: tuple[Objective, ...], guardrails: tuple[Guardrail
     names = {objective.name for objective in objectives}
     first = {one.metric: one for one in reversed(guardrails) if one.family is not None and one.metric not in names}
     ordered = dict.fromkeys(one.metric for one in guardrails if one.metric in first)
-    return [Objective(name, first[name].direction or "max", first[name].family or Gaussian()) for name in ordered]
+    return [
+        Objective(name, one.direction or "max", one.family or Gaussian(), window=one.window, otherwise=one.otherwise)
+        for name, one in ((name, first[name]) for name in ordered)
+    ]
 
 
 def _sequence(values: Sequence[Any], what: str) -> tuple[Any, ...]:

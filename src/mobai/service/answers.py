@@ -95,6 +95,7 @@ class StatusOut(BaseModel):
     proven: bool
     doubts: Annotated[dict[str, str | None], _about("What speaks against the family of a metric.")]
     refused: Annotated[int, _about("Pulls that were lost because of their value.")]
+    lost: Annotated[int, _about("Pulls that were said to be lost for reasons that have nothing to do with any result.")]
     remarks: list[str]
     pulls: Annotated[int, _about("Assignments that were answered.")]
     decided: Annotated[int, _about("How many objectives are decided.")]
@@ -102,6 +103,10 @@ class StatusOut(BaseModel):
     incomplete: Annotated[int, _about("Answered, and waiting for a metric.")]
     dropped: int
     expired: int
+    waiting: Annotated[
+        list[dict[str, Any]], _about("Metrics that are held up: how many results wait, and for which assignment.")
+    ]
+    late: Annotated[int, _about("Results that came when it had been settled what their metric counts as.")]
     events: int
     head: Annotated[str, _about("The hash of the last event of the journal.")]
     stamp: Annotated[str, _about("Another text whenever the status is another one.")]
@@ -165,3 +170,9 @@ class EventsOut(BaseModel):
     """A page of the journal."""
 
     events: list[EventOut]
+
+
+class Dropped(BaseModel):
+    """How many assignments were dropped."""
+
+    dropped: int

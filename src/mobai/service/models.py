@@ -45,6 +45,15 @@ class NewExperiment(_Model):
     on_broken: str = "bar"
     max_samples: Annotated[int | None, Field(strict=True)] = None
     until: Number | str | None = None
+    order: str = "asked"
+    by: By = None
+
+
+class DropOlder(_Model):
+    """Assignments that are given up."""
+
+    older_than: Annotated[Number, Field(description="Seconds.")]
+    reason: Annotated[str | None, Field(description="lost: it has nothing to do with any result")] = None
     by: By = None
 
 

@@ -77,9 +77,10 @@ def _bears_delays(rule: SamplingRule, problem: Problem, pulls: int) -> None:
         if step >= 7:
             arm = open_asks.pop(step % len(open_asks))
             session.tell(arm, noise.standard_normal(problem.shape[1]))
-    assert session.observations.asked.sum() == pulls, f"{rule.name} lost count with answers outstanding"
-    told = np.bincount(open_asks, minlength=problem.shape[0]) + session.observations.pulls[:, 0]
-    assert (told == session.observations.asked).all(), f"{rule.name} miscounted with answers outstanding"
+    seen = session.engine.sampling.observations
+    assert seen.asked.sum() == pulls, f"{rule.name} lost count with answers outstanding"
+    told = np.bincount(open_asks, minlength=problem.shape[0]) + seen.pulls[:, 0]
+    assert (told == seen.asked).all(), f"{rule.name} miscounted with answers outstanding"
 
 
 def _bears_ties(rule: SamplingRule, problem: Problem, pulls: int) -> None:

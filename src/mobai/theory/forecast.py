@@ -157,10 +157,12 @@ def remaining_with_limits(
 
 def _copied(arrays: ObservationArrays) -> ObservationArrays:
     """Return a copy of all arrays."""
-    fields = {name: value.copy() for name, value in arrays._asdict().items() if name not in ("objectives", "limits")}
+    others = ("objectives", "limits", "work")
+    fields = {name: value.copy() for name, value in arrays._asdict().items() if name not in others}
     return ObservationArrays(
         objectives=ObjectiveArrays._make(value.copy() for value in arrays.objectives),
         limits=LimitArrays._make(value.copy() for value in arrays.limits),
+        work=arrays.work,
         **fields,
     )
 
@@ -201,16 +203,16 @@ def _target(arrays: ObservationArrays, m: int, now: FloatArray, level: float, sc
 def _alone(arrays: ObservationArrays, m: int) -> ObservationArrays:
     """Return a copy of the arrays of one objective."""
     rows = slice(m, m + 1)
-    whole = ("active", "asked", "answered", "pending", "initial", "unobserved")
+    whole = ("active", "asked", "answered", "initial", "unobserved")
     fields = {
         name: value.copy() if name in whole else value[rows].copy()
         for name, value in arrays._asdict().items()
-        if name not in ("objectives", "limits", "eligible")
+        if name not in ("objectives", "limits", "eligible", "work")
     }
     described = ObjectiveArrays._make(value[rows] for value in arrays.objectives)
     limits = arrays.limits._asdict().items()
     none = LimitArrays(*(value.copy() if name == "touched" else value[..., :0, :].copy() for name, value in limits))
-    return ObservationArrays(objectives=described, eligible=fields["active"], limits=none, **fields)
+    return ObservationArrays(objectives=described, eligible=fields["active"], limits=none, work=arrays.work, **fields)
 
 
 def _grow(arrays: ObservationArrays, m: int, grown: ObservationArrays, factors: FloatArray) -> None:

@@ -110,7 +110,8 @@ def _student(observations: Observations, m: int, levels: IntervalLevels) -> _End
 def _unit(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
     arrays, kept = observations.arrays, observations.bounds[m]
     bins = int(arrays.objectives.bins[m])
-    mean_bounds(arrays.histograms, m, bins, arrays.counts[m], levels.arms, kept[:2], kept[2], kept[3])
+    counts = arrays.counts[m] + arrays.worst[m]
+    mean_bounds(arrays.histograms, arrays.worst, m, bins, counts, levels.arms, kept[:2], kept[2], kept[3])
     width = arrays.objectives.width[m]
     return width * kept[2], width * kept[3]
 

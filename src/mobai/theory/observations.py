@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mobai.kernels import costs as cost_kernels
 from mobai.kernels import engine as kernels
 from mobai.kernels import limits as limit_kernels
+from mobai.kernels.coupled import new_workspace
 from mobai.kernels.dense import Integers
 from mobai.kernels.observations import (
     BEGUN,
@@ -31,13 +32,16 @@ from mobai.problem import FloatArray, IntArray, Problem
 
 _MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT, "shared": SHARED}
 # What cannot be computed from the rest, per arm, and per arm and objective.
-_PER_ARM = ("active", "asked", "answered", "pending")
-_STATISTICS = ("counts", "first", "sums", "scatter", "histograms", "early")
+_PER_ARM = ("active", "asked", "answered")
+_STATISTICS = ("pending", "counts", "first", "sums", "scatter", "histograms", "worst", "early")
 _PER_OBJECTIVE = ("undecided", "opening")
 
 
 class Moment(NamedTuple):
-    """Rewards that are told together: arms, oriented rewards (NaN where one is missing), which are a pull's first."""
+    """Rewards that are told together: arms, oriented rewards, and which are the first of their pull.
+
+    A reward is NaN where there is none, and infinite where it is known that none will come.
+    """
 
     arms: Integers
     rewards: FloatArray
@@ -55,8 +59,8 @@ class Observations:
     problem
         The arms and objectives.
     counts_pending
-        Whether pending pulls count as if they had been answered and were like the others. Sampling rules see it so,
-        which spreads what is asked for; evidence is weighed without.
+        Whether pending rewards count as if they had come and were like the others. Sampling rules see it so, which
+        spreads what is asked for; evidence is weighed without.
     """
 
     def __init__(self, problem: Problem, *, counts_pending: bool = False) -> None:
@@ -66,7 +70,7 @@ class Observations:
         self.told = 0
         counts, sums, means, scatter, sd, spread, costs = np.zeros((7, objectives, arms))
         means[:], sd[:] = -np.inf, problem.sd.T
-        active, asked, answered, pending = np.ones(arms, np.int64), *np.zeros((3, arms), np.int64)
+        active, asked, answered = np.ones(arms, np.int64), *np.zeros((2, arms), np.int64)
         leaders, stale, undecided, opening = np.zeros((4, objectives), np.int64)
         stale[:] = 1
         undecided[: self.objectives] = 1
@@ -85,13 +89,15 @@ class Observations:
             eligible=active.copy() if problem.guardrails else active,
             asked=asked,
             answered=answered,
-            pending=pending,
+            pending=np.zeros((objectives, arms), np.int64),
             counts=counts,
             first=first,
             sums=sums,
             means=means,
             scatter=scatter,
             histograms=np.zeros((objectives, arms, points)),
+            worst=np.zeros((objectives, arms)),
+            work=new_workspace(points),
             early=early,
             opening=opening,
             initial=np.full(1, arms),
@@ -212,13 +218,16 @@ class Observations:
         if len(moments) > 1:
             rows = Moment(*map(np.concatenate, zip(*moments, strict=True)))
             ends = np.array([len(moment.arms) for moment in moments]).cumsum()
+        self.tell_in_order(rows, ends)
+
+    def tell_in_order(self, rows: Moment, ends: Integers) -> None:
+        """Add the rewards of several pulls; ``ends`` has the number of rows up to the end of each moment."""
         kernels.record(self.arrays, *rows, ends, self.counts_pending)
         self.told += int(np.count_nonzero(rows.first))
 
-    def tell_each(self, rows: Moment) -> None:
-        """Add the rewards of several pulls, each of them a moment of its own."""
-        kernels.record(self.arrays, *rows, np.arange(1, len(rows.arms) + 1), self.counts_pending)
-        self.told += int(np.count_nonzero(rows.first))
+    def expect_the_worst(self, m: int, arm: int) -> None:
+        """Count a reward that will never be known as the worst that it could be, whatever is claimed of its arm."""
+        self.arrays.worst[m, arm] += 1.0
 
     def limit_statuses(self, level: float, surcharges: FloatArray) -> IntArray:
         """Return what can be said of each arm and limit at a level: 0 nothing, 1 it is kept, 2 it is broken.

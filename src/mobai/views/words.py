@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 _MOST_OPEN = 5  # metrics in one sentence
+_LONG_AGO = 60.0  # seconds
+# What is said of an assignment that holds a metric up, and what to do about it.
+_HOLES = {
+    "pending": ("", "report it, or null for what will not come, or drop it"),
+    "answered": (", and reported without it", "report it, or null if it will not come, or drop the rest"),
+    "dropped": (", and dropped", "drop it as lost, if that has nothing to do with any result"),
+}
 
 if TYPE_CHECKING:
     from mobai.engine import Verdict
@@ -200,16 +208,37 @@ def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def held_up_texts(status: Status) -> list[str]:
+    """Say what holds metrics up, and what to do about it; not what was asked for just now, and may be under way."""
+    found = []
+    for one in status.waiting:
+        ago = time.time() - one.asked_at
+        if status.closed_at is None and (one.status != "pending" or ago > _LONG_AGO):
+            wait, why = "waits" if one.results == 1 else "wait", _HOLES[one.status][0]
+            which = f"assignment {one.assignment} ({one.arm}, asked {span_words(ago)} ago{why})"
+            what = f"{plural(one.results, 'result')} of {one.metric} {wait} for {which}"
+            found.append(f"{what}: {_HOLES[one.status][1]}")
+    return found
+
+
+def span_words(seconds: float) -> str:
+    """Return a time span as people say it."""
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}s"
+    return f"{max(seconds, 0):.0f} seconds"
+
+
 def status_remarks(status: Status) -> list[str]:
     """Return what else a reader should know: doubts, what is outstanding, earlier decisions, means that drifted."""
     names, answered = status.verdict.problem.metric_names, status.verdict.pulls
-    remarks = status.verdict.remarks
+    remarks = [*status.verdict.remarks, *status.verdict.assumptions, *held_up_texts(status)]
+    held_up = {one.metric for one in status.waiting}
     for name, reported in zip(names, status.pulls.sum(axis=0).tolist(), strict=True):
-        if reported < answered:
+        if reported < answered and name not in held_up:
             remarks.append(f"{name}: {reported:,} of {answered:,} reported")
-    if status.incomplete:
-        waiting = plural(status.incomplete, "pull")
-        remarks.append(f"sampling waits for {waiting} to be complete; null says that a metric will not come")
+    if status.late:
+        remarks.append(f"came too late to be evidence, and kept aside: {plural(status.late, 'result')}")
     remarks += [
         f"earlier, among other arms: {objective} was decided for {arm} at pull {pull:,}"
         for objective, arm, pull in status.past

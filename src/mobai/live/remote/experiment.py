@@ -170,14 +170,27 @@ class RemoteExperiment(Experiment):
         body = {"observations": given, "by": by}
         return _assignments(self._call("POST", "observations", body=body, key=key or _new_key()))
 
-    def drop(self, assignment: Assignment | Unit | int, *, refused: bool = False, by: str | None = None) -> None:
+    def drop(
+        self,
+        assignment: Assignment | Unit | int,
+        *,
+        reason: str | None = None,
+        refused: bool = False,
+        by: str | None = None,
+    ) -> None:
         """Drop an assignment that will not be told."""
-        query = {"refused": "true" if refused else None, "by": by}
+        query = {"reason": reason, "refused": "true" if refused else None, "by": by}
         named = _named(assignment)
         if "unit" in named:
             self._delete("units", named["unit"], query=query)
         else:
             self._delete("assignments", str(named["assignment"]), query={"arm": named.get("arm"), **query})
+
+    def drop_older(self, seconds: float, *, reason: str | None = None, by: str | None = None) -> int:
+        """Drop every assignment that has waited for so long, or what is missing of it; return how many there were."""
+        operations.drop_older(seconds, reason=reason, by=by)  # refuses what it cannot be
+        answer = self._call("POST", "drop", body={"older_than": seconds, "reason": reason, "by": by})
+        return int(answer.json()["dropped"])
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:
         """Add an arm."""

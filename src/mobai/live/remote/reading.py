@@ -18,7 +18,7 @@ from mobai.live.health import Concern
 from mobai.live.journal import Event
 from mobai.live.settings import Settings, problem_from_body
 from mobai.live.state import Milestone
-from mobai.live.status import Status
+from mobai.live.status import HeldUp, Status
 from mobai.live.trace import Series
 from mobai.problem import FloatArray, Problem
 from mobai.problem.guardrail import NOBODY
@@ -64,7 +64,9 @@ def status_of(facts: Facts, settings: Settings) -> Status:
         answered=np.array([arm["answered"] for arm in arms], np.intp),
         pulls=_table(problem, means, "rewards", 0).astype(np.intp),
         means=_table(problem, means, "mean", math.nan),
-        **{key: facts[key] for key in ("pending", "incomplete", "dropped", "expired", "events", "head", "ending")},
+        **{key: facts[key] for key in ("pending", "incomplete", "dropped", "expired", "late")},
+        **{key: facts[key] for key in ("events", "head", "ending")},
+        waiting=tuple(HeldUp(**{**one, "asked_at": _time(one["asked_at"]) or 0.0}) for one in facts["waiting"]),
         created_at=_time(facts["created_at"]) or 0.0,
         closed_at=_time(facts["closed_at"]),
         paused_at=_time(facts["paused_at"]),
@@ -97,6 +99,7 @@ def verdict_of(facts: Facts, settings: Settings, problem: Problem | None = None)
         doubts=tuple(facts["doubts"][name] for name in problem.metric_names),
         limits=tuple(tuple(by_limit[str(one), arm] for arm in problem.arms) for one in problem.guardrails),
         refused=facts["refused"],
+        lost=facts["lost"],
         reaches=partial(GLR(reserve=settings.reserve).reached, settings.problem),
     )
 

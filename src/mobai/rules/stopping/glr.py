@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels import engine as kernels
+from mobai.kernels.dense import Integers
 from mobai.kernels.evidence import Scoring
 from mobai.kernels.health import HealthArrays
 from mobai.kernels.repeats import RepeatArrays
@@ -146,21 +146,23 @@ class GLRMonitor:
         repeats: RepeatArrays,
         health: HealthArrays,
         rows: Moment,
-        at: Sequence[float | None],
+        looks: Integers,
         begin: int,
     ) -> tuple[int, bool]:
-        """Take in complete pulls from one on, each a moment of its own, until something exceeds what is looked for.
+        """Take in rows, each a moment of its own, and look after so many, until something exceeds what is looked for.
 
-        Return how many have been taken in with those before ``begin``, and whether something was found.
+        Return how many looks were taken with those before ``begin``, and whether something was found, to be entered.
         """
         scoring = self.scoring(observations.told)
         records = self.records.bars, self._blocks, self._found
-        done = kernels.fold(scoring, observations.arrays, repeats, health, records, rows.arms, rows.rewards, begin)
-        observations.told += done - begin
-        found = bool((self._found > -np.inf).any())
-        if found:
-            self._enter(self.scoring(observations.told), observations, at[done - 1])
-        return done, found
+        read = rows.arms, rows.rewards, rows.first
+        done, pulls = kernels.fold(scoring, observations.arrays, repeats, health, records, read, looks, begin)
+        observations.told += pulls
+        return done, bool((self._found > -np.inf).any())
+
+    def enter(self, observations: Observations, at: float | None) -> None:
+        """Enter what was found."""
+        self._enter(self.scoring(observations.told), observations, at)
 
     def _enter(self, scoring: Scoring, observations: Observations, at: float | None) -> None:
         """Enter what was found."""

@@ -11,9 +11,9 @@ from mobai.live.assignments import Assignment
 from mobai.live.operations import Operation
 from mobai.live.units import Unit, UnitOfArm
 from mobai.service.access import WorkRoute
-from mobai.service.answers import Assignments
+from mobai.service.answers import Assignments, Dropped
 from mobai.service.api.common import PROBLEMS, ScopedRoute, key_of, needs, service_of, signed, work
-from mobai.service.models import Ask, Observations, Report, Reports, UnitAsk
+from mobai.service.models import Ask, DropOlder, Observations, Report, Reports, UnitAsk
 
 router = APIRouter(route_class=WorkRoute, responses=PROBLEMS)
 drops = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
@@ -98,16 +98,43 @@ async def observe(request: Request, name: str, body: Observations) -> Response:
     "/experiments/{name}/assignments/{assignment}", openapi_extra=needs("tell"), status_code=204, summary="Drop"
 )
 async def drop(
-    request: Request, name: str, assignment: int, arm: str | None = None, refused: bool = False, by: str | None = None
+    request: Request,
+    name: str,
+    assignment: int,
+    arm: str | None = None,
+    reason: str | None = None,
+    refused: bool = False,
+    by: str | None = None,
 ) -> Response:
-    """Say that an assignment will not be answered; of one that was told in part, that the rest will not come."""
+    """Say that an assignment will not be answered; of one that was told in part, that the rest will not come.
+
+    It counts as the worst there could be, unless `reason=lost` says that this has nothing to do with any result.
+    """
     named: Any = assignment if arm is None else Assignment(assignment, arm)
-    await service_of(request).do(name, operations.drop(named, refused=refused, by=signed(request, by)))
+    who = signed(request, by)
+    await service_of(request).do(name, operations.drop(named, reason=reason, refused=refused, by=who))
     return Response(None, 204)
 
 
 @drops.delete("/experiments/{name}/units/{unit}", openapi_extra=needs("tell"), status_code=204, summary="Drop a unit's")
-async def drop_unit(request: Request, name: str, unit: str, refused: bool = False, by: str | None = None) -> Response:
+async def drop_unit(
+    request: Request,
+    name: str,
+    unit: str,
+    reason: str | None = None,
+    refused: bool = False,
+    by: str | None = None,
+) -> Response:
     """Say that the assignment of a unit will not be answered."""
-    await service_of(request).do(name, operations.drop(Unit(unit), refused=refused, by=signed(request, by)))
+    who = signed(request, by)
+    await service_of(request).do(name, operations.drop(Unit(unit), reason=reason, refused=refused, by=who))
     return Response(None, 204)
+
+
+@drops.post(
+    "/experiments/{name}/drop", openapi_extra=needs("tell"), response_model=Dropped, summary="Drop what has waited long"
+)
+async def drop_older(request: Request, name: str, body: DropOlder) -> Dropped:
+    """Say of all assignments that have waited for so many seconds that they, or the rest of them, will not come."""
+    operation = operations.drop_older(body.older_than, reason=body.reason, by=signed(request, body.by))
+    return Dropped(dropped=await service_of(request).do(name, operation))

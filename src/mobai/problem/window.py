@@ -1,0 +1,66 @@
+"""How long a metric is waited for, and what it is when it has not come by then.
+
+"Signed up" is "signed up within an hour": everybody has a value then, and whoever has not is a 0.
+"""
+
+from __future__ import annotations
+
+from mobai.errors import InputError
+from mobai.problem.family import Family, is_number
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST = 3650 * 86400.0
+
+
+def seconds_of(text: str) -> float:
+    """Read a time span such as 90, 30s, 15m, 2h or 1.5d; InputError if it is none.
+
+    Examples
+    --------
+    >>> seconds_of("2h"), seconds_of("90")
+    (7200.0, 90.0)
+    """
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds <= _LONGEST:
+        raise InputError(f"a time span must be a number with s, m, h or d, such as 30s or 2h, not {text!r}")
+    return seconds
+
+
+def span_text(seconds: float) -> str:
+    """Return the shortest form that :func:`seconds_of` reads back.
+
+    Examples
+    --------
+    >>> span_text(7200.0), span_text(90.0)
+    ('2h', '90s')
+    """
+    for unit in "dhm":
+        if seconds % _UNITS[unit] == 0:
+            return f"{seconds / _UNITS[unit]:.0f}{unit}"
+    return f"{seconds:.0f}s" if seconds == round(seconds) else f"{seconds!r}s"
+
+
+def check_window(name: str, family: Family, window: float | None, otherwise: float | None) -> None:
+    """Refuse a window without a value, or with one that the metric could not have."""
+    if (window is None) != (otherwise is None):
+        raise InputError(f"metric {name!r}: window and otherwise go together, as in window=1h:otherwise=0")
+    if window is None:
+        return
+    if not is_number(window) or not 0 < window <= _LONGEST:
+        raise InputError(f"metric {name!r}: window must be a positive number of seconds, not {window!r}")
+    low, high = family.range
+    if not is_number(otherwise) or not low <= float(otherwise or 0.0) <= high:
+        raise InputError(f"metric {name!r}: otherwise must be a value that it can have, not {otherwise!r}")
+    if family.word == "bernoulli" and otherwise not in (0, 1):
+        raise InputError(f"metric {name!r}: otherwise must be 0 or 1, not {otherwise!r}")
+
+
+def window_words(window: float | None, otherwise: float | None) -> list[str]:
+    """Return the options of the short form."""
+    if window is None or otherwise is None:
+        return []
+    return [f"window={span_text(float(window))}", f"otherwise={float(otherwise)!r}"]

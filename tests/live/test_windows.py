@@ -1,0 +1,161 @@
+"""Metrics that are waited for so long and no longer: windows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from mobai import Experiment, Guardrail, InputError, Objective
+from mobai.live.journal import Journal, MemoryJournal
+from mobai.problem.window import seconds_of, span_text
+
+SIGNUP = "signup:bernoulli:window=1h:otherwise=0"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1e9]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    return now
+
+
+def new(journal: Journal | None = None, *metrics: str, **options: object) -> Experiment:
+    return Experiment.create(
+        journal or MemoryJournal(),
+        "x",
+        ["A", "B"],
+        list(metrics) or [SIGNUP],
+        rule="uniform",
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def lapses(test: Experiment) -> list[object]:
+    return [event.body["reports"] for event in test.history() if event.body.get("lapsed")]
+
+
+def test_what_has_not_come_counts_as_what_it_does_otherwise(clock: list[float]) -> None:
+    test = new()
+    one, two, three = test.ask(3)
+    test.tell(two, {"signup": 1})
+    clock[0] += 3599
+    assert test.status().pulls.sum() == 0
+    test.tell(three, {"signup": 1})
+    clock[0] += 2
+    status = test.status()
+    assert lapses(test) == [[[1, {"signup": 0.0}]]]
+    assert status.means.ravel().tolist() == [0.5, 1.0]
+    assert (status.pulls.sum(), status.pending, status.waiting) == (3, 0, ())
+    # Too late: it is kept aside, once, and changes nothing.
+    for _ in range(2):
+        test.tell(one, {"signup": 1})
+    assert (test.status().late, len(test.history())) == (1, 6)
+    assert test.status().means.ravel().tolist() == [0.5, 1.0]
+    test.tell(one, {"signup": 0})
+    with pytest.raises(InputError, match=r"'signup' was 1\.0 before, and is 0\.0 now"):
+        test.tell(two, {"signup": 0})
+    assert test.replay().means.tolist() == test.status().means.tolist()
+    assert test.verify().intact
+
+
+def test_exactly_once_in_many_processes(clock: list[float], make_journal: Callable[[], Journal]) -> None:
+    new(make_journal()).ask(40)
+    others = [Experiment.load(make_journal(), "x") for _ in range(4)]
+    clock[0] += 4000
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda one: (one.status().pulls.sum(), one.ask()[0].id), others))
+    assert [pulls for pulls, _ in found] == [40] * 4
+    again = Experiment.load(make_journal(), "x")
+    assert sum(len(batch) for batch in lapses(again)) == 40  # type: ignore[arg-type,misc]
+    assert again.verify().intact
+
+
+def test_after_a_restart_and_only_what_is_due(clock: list[float]) -> None:
+    journal = MemoryJournal()
+    test = new(journal, SIGNUP, "seconds:min:bounded=0..30:window=30s:otherwise=30", "cost:gaussian=1")
+    (one,) = test.ask()
+    clock[0] += 31
+    assert Experiment.load(journal, "x").status().pulls.sum(axis=0).tolist() == [0, 1, 0]
+    clock[0] += 3600
+    loaded = Experiment.load(journal, "x")
+    assert loaded.status().pulls.sum(axis=0).tolist() == [1, 1, 0]
+    loaded.tell(one, {"cost": 1.0})
+    assert loaded.status().pulls.sum(axis=0).tolist() == [1, 1, 1]
+    assert loaded.status().last_report_at == clock[0]
+
+
+def test_clocks_that_jump(clock: list[float]) -> None:
+    """One that was ahead does not keep an assignment open for ever, nor does one that goes back close another."""
+    test = new()
+    clock[0] += 86400
+    (ahead,) = test.ask()
+    clock[0] -= 86400
+    (after,) = test.ask()
+    clock[0] += 1800
+    assert test.status().pulls.sum() == 0
+    clock[0] -= 7200
+    assert test.status().pulls.sum() == 0
+    clock[0] += 7200 + 1801
+    assert lapses(test) == []
+    assert test.status().pulls.sum() == 2
+    assert lapses(test) == [[[ahead.id, {"signup": 0.0}], [after.id, {"signup": 0.0}]]]
+
+
+def test_a_closed_experiment_stays_as_it_is(clock: list[float]) -> None:
+    test = new()
+    test.ask()
+    test.close()
+    clock[0] += 4000
+    assert test.status().pulls.sum() == 0
+
+
+def test_windows_of_limits(clock: list[float]) -> None:
+    test = Experiment.create(
+        MemoryJournal(),
+        "x",
+        ["A", "B"],
+        ["click:bernoulli"],
+        guardrails=["slow:bernoulli:at-most=0.5:eps=0.1:window=10s:otherwise=1"],
+    )
+    (one,) = test.ask()
+    test.tell(one, {"click": 1})
+    clock[0] += 11
+    assert test.status().pulls.tolist() == [[1, 1], [0, 0]]
+
+
+def test_the_short_form() -> None:
+    objective = Objective.parse("seconds:min:bounded=0..30:window=90s:otherwise=30")
+    assert (objective.window, objective.otherwise) == (90.0, 30.0)
+    assert str(objective) == "seconds:min:bounded=0.0..30.0:window=90s:otherwise=30.0"
+    assert Objective.parse(str(objective)) == objective
+    limit = Guardrail.parse("slow:bernoulli:at-most=0.5:window=10s:otherwise=1")
+    assert Guardrail.parse(str(limit)) == limit
+    assert [seconds_of(text) for text in ("90", "1.5d", "2h", "15m", "0.5s")] == [90, 129600, 7200, 900, 0.5]
+    assert [span_text(seconds_of(text)) for text in ("90", "1d", "2h", "15m", "0.5")] == [
+        "90s",
+        "1d",
+        "2h",
+        "15m",
+        "0.5s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x:bernoulli:window=1h", "window and otherwise go together"),
+        ("x:bernoulli:otherwise=0", "window and otherwise go together"),
+        ("x:bernoulli:window=1h:otherwise=0.5", "otherwise must be 0 or 1"),
+        ("x:bounded=0..1:window=1h:otherwise=2", "otherwise must be a value that it can have"),
+        ("x:window=soon:otherwise=0", "a time span must be a number with s, m, h or d"),
+        ("x:window=-1:otherwise=0", "a time span must be"),
+        ("x:window=1h:otherwise=nan", "otherwise must be a value that it can have"),
+        ("x:window=1h:window=2h:otherwise=1", "its window is given twice"),
+    ],
+)
+def test_what_is_no_window(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Objective.parse(text)
