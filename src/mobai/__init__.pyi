@@ -6,6 +6,7 @@ from mobai.engine import Engine as Engine
 from mobai.engine import Policy as Policy
 from mobai.engine import Session as Session
 from mobai.engine import Verdict as Verdict
+from mobai.engine.concerns import Concern as Concern
 from mobai.errors import ConflictError as ConflictError
 from mobai.errors import ConvergenceError as ConvergenceError
 from mobai.errors import InputError as InputError
@@ -21,7 +22,6 @@ from mobai.live.copies import backup as backup
 from mobai.live.copies import copy as copy
 from mobai.live.copies import restore as restore
 from mobai.live.experiment import Experiment as Experiment
-from mobai.live.health import Concern as Concern
 from mobai.live.settings import Settings as Settings
 from mobai.live.status import Status as Status
 from mobai.live.storage import delete as delete

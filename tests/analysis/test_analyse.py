@@ -54,7 +54,7 @@ def test_it_decides_as_a_session_would() -> None:
     session = Policy(Uniform(), GLR()).start(Problem(["A", "B", "C"], OBJECTIVES))
     for row in log:
         session.record(row["variant"], {"signup": row["signup"], "revenue": row["revenue"]})
-    found = analyse(log, OBJECTIVES, arm="variant", delta=0.01)
+    found = analyse(log, OBJECTIVES, arm="variant", delta=0.01, ordered=True)
     assert found.verdict.decisions == session.verdict(0.01).decisions
     assert found.verdict.evidence.tolist() == session.verdict(0.01).evidence.tolist()
 
@@ -66,7 +66,7 @@ def test_the_forecast_is_of_the_right_size() -> None:
         rng = np.random.default_rng(seed)
         log = [{"arm": "AB"[n % 2], "x": rng.normal(0.4 * (n % 2), 1.0)} for n in range(2000)]
         early = analyse(log[:60], ["x:gaussian=1"], delta=0.01)
-        late = analyse(log, ["x:gaussian=1"], delta=0.01)
+        late = analyse(log, ["x:gaussian=1"], delta=0.01, ordered=True)
         assert early.forecast is not None
         assert late.verdict.decisions[0] is not None
         if early.verdict.stopped:
@@ -151,7 +151,9 @@ def test_it_can_be_drawn(tmp_path: Path) -> None:
 
 def test_it_speaks() -> None:
     found = analyse(rows(100), OBJECTIVES, arm="variant")
-    assert "the order in which they were collected" in str(found)
+    assert "their order does not matter" in str(found)
+    assert "Not looked for, since the order of the rows is not known: drift, outliers." in str(found)
+    assert "Looked for, and not found" in str(analyse(rows(100), OBJECTIVES, arm="variant", ordered=True))
     assert "more samples" in str(found)
     assert "<table>" in found._repr_html_()
 
@@ -203,3 +205,40 @@ def test_words_and_spaces_in_cells(tmp_path: Path) -> None:
 def test_a_column_is_a_name() -> None:
     with pytest.raises(InputError, match="arm must be the name of a column, not 5"):
         analyse([{"arm": "A", "x": 1}], ["x:bernoulli"], arm=5)  # type: ignore[arg-type]
+
+
+def tied(run: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng([12, run])
+    return [{"arm": "AB"[n % 2], "x": float(rng.normal()), "at": n} for n in range(200)]
+
+
+def by_arm_and_value(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(log, key=lambda row: (row["arm"], row["x"]))
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    """A sorted export of two tied arms decides nothing, and its intervals hold its means."""
+    decided = 0
+    for run in range(60):
+        log = tied(run)
+        found, other = (analyse(rows, ["x:gaussian=1"]) for rows in (by_arm_and_value(log), log))
+        decided += found.verdict.stopped
+        np.testing.assert_allclose(found.verdict.evidence, other.verdict.evidence, rtol=1e-9)
+        assert ((found.intervals.lower <= found.means) & (found.means <= found.intervals.upper)).all()
+    assert decided <= 3
+
+
+def test_an_order_by_value_is_noticed() -> None:
+    """Read row by row, sorted rows decide nearly always: the control; then it is not called certified."""
+    sorted_ones = [analyse(by_arm_and_value(tied(run)), ["x:gaussian=1"], ordered=True) for run in range(20)]
+    assert sum(one.verdict.stopped for one in sorted_ones) > 15
+    assert not any(one.verdict.certified for one in sorted_ones)
+    assert "not certified: the rows look sorted by arm, not in the order of collection" in str(sorted_ones[0])
+    assert "not certified: x: the values of A look sorted" in str(sorted_ones[0])
+    # Put back into the order of a column of times, nothing is wrong with them.
+    again = [analyse(by_arm_and_value(tied(run)), ["x:gaussian=1"], time="at") for run in range(60)]
+    assert all(one.verdict.certified for one in again)
+    assert sum(one.verdict.stopped for one in again) <= 3
+    for log in ([{"arm": "A", "x": 1.0, "at": "soon"}, {"arm": "B", "x": 1.0, "at": 3}], [{"arm": "A", "x": 1.0}] * 3):
+        with pytest.raises(InputError, match=r"row 1: at must be a number or an ISO|time: there is no column 'at'"):
+            analyse(log, ["x:gaussian=1"], time="at", arms=["A", "B"])

@@ -28,11 +28,11 @@ ERRORS = {
     "gaussian": (63, 130),
     "subgaussian": (66, 131),
     "unknown variance": (5, 14),
-    "bernoulli": (37, 119),
-    "rare bernoulli": (24, 100),
-    "bounded, at its ends": (41, 133),
-    "bounded, within": (36, 162),
-    "scores": (26, 141),
+    "bernoulli": (66, 121),
+    "rare bernoulli": (56, 145),
+    "bounded, at its ends": (80, 137),
+    "bounded, within": (59, 163),
+    "scores": (49, 138),
     "shared variance": (10, 37),
 }
 
@@ -41,7 +41,7 @@ ERRORS = {
 RATIOS = {
     "gaussian": 0.0631,
     "subgaussian": 0.0609,
-    "bernoulli": 0.0346,
+    "bernoulli": 0.309,
 }
 
 
@@ -172,7 +172,7 @@ HANDED_OVER = {
     ("on the limit", "shared variance"): (2, 3),
     ("differences to a baseline", "shared variance"): (0, 0),
     ("on a margin", "gaussian"): (5, 8),
-    ("on a margin", "bernoulli"): (0, 0),
+    ("on a margin", "bernoulli"): (8, 11),
 }
 DOORS = {(case.name, case.family): case for case in all_cases(0.1) if case.door}
 

@@ -58,7 +58,6 @@ def test_any_tied_best_arm_is_right() -> None:
     for reward in ([0.0], [2.0], [0.0]):
         session.tell(session.ask(), reward)
     assert is_correct(tied, session.verdict(0.1))
-    session.tell(session.ask(), [0.0])
-    session.ask()
-    session.tell(session.ask(), [50.0])
+    for reward in ([0.0], [0.0], [50.0]):
+        session.tell(session.ask(), reward)
     assert not is_correct(tied, session.verdict(0.1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai import views
-from mobai.analysis.logs import ASSUMPTION, Log, read_log
+from mobai.analysis.logs import (
+    ASSUMPTION,
+    ASSUMPTION_OF_ORDER,
+    NOT_LOOKED_AT,
+    NOTHING_FOUND,
+    Log,
+    looks_sorted,
+    read_log,
+)
 from mobai.engine import Engine, Verdict
+from mobai.engine.asks import Outcome, left_out
+from mobai.engine.concerns import reward_concerns
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
 from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
@@ -42,6 +52,8 @@ class Analysis:
         By how much the arms differ from the baseline; None without one.
     assumption
         What the guarantee rests on, in a sentence.
+    findings
+        What looks wrong in the order of the rows; or that nothing was looked for, because the order is not known.
     """
 
     verdict: Verdict
@@ -52,6 +64,7 @@ class Analysis:
     forecast: Remaining | None
     differences: Differences | None = None
     assumption: str = ASSUMPTION
+    findings: tuple[str, ...] = ()
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the means with their intervals, objective by objective; return the figure, or save it."""
@@ -77,11 +90,14 @@ def analyse(
     sd: npt.ArrayLike | None = None,
     guardrails: Sequence[Guardrail | str] = (),
     baseline: str | None = None,
+    ordered: bool = False,
+    time: str | None = None,
 ) -> Analysis:
     """Say what observations that are already there prove, as a live experiment would have.
 
-    The evidence is looked at after every row, so that peeking costs nothing. Rows must be in the order in which they
-    were collected, and which arm came next must not have depended on its outcome.
+    The evidence is looked at once, after the last row: that is right whatever the order of the rows, and whenever the
+    collection was stopped. With ``ordered`` or ``time`` it is looked at after every row, as it would have been live:
+    then decisions have a row, and some come earlier. Which arm came next must not have depended on its outcome.
 
     Parameters
     ----------
@@ -98,6 +114,10 @@ def analyse(
         The error probability, for all objectives together.
     sd, guardrails, baseline
         As for :class:`Problem`.
+    ordered
+        Whether the rows are in the order in which arms were chosen: not by value, by arm, or by when a result came in.
+    time
+        The column that says when each row's arm was chosen, a number or ISO 8601; rows are read in that order.
 
     Examples
     --------
@@ -108,26 +128,42 @@ def analyse(
     """
     x = resolve_log_inv_delta(delta)
     limits: dict[str, Any] = {"guardrails": guardrails, "baseline": baseline}
-    return analyse_log(read_log(data, objectives, arm=arm, arms=arms, sd=sd, **limits), x)
+    log = read_log(data, objectives, arm=arm, arms=arms, sd=sd, time=time, **limits)
+    return analyse_log(log, x, ordered=ordered or time is not None)
 
 
-def analyse_log(log: Log, log_inv_delta: float) -> Analysis:
-    """Say what a log proves."""
+def analyse_log(log: Log, log_inv_delta: float, *, ordered: bool = False) -> Analysis:
+    """Say what a log proves, as one moment or, ``ordered``, row by row."""
     problem = log.problem
-    engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta)
-    for arm, rewards in zip(log.arms, log.rewards, strict=True):
-        engine.ask(arm)
-        engine.tell(arm, rewards)
+    engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta, follows_health=ordered)
+    outcomes = [
+        Outcome(engine.record(arm, more=not ordered and n > 0), left_out(rewards))
+        for n, (arm, rewards) in enumerate(zip(log.arms, log.rewards, strict=True))
+    ]
+    for batch in [[one] for one in outcomes] if ordered else [outcomes]:
+        engine.hear(batch)
+    engine.catch_up()
     counts = engine.observations.pulls
     rows = np.bincount(log.arms, minlength=problem.shape[0])
     with np.errstate(invalid="ignore"):
         means = np.where(counts > 0, engine.observations.means * problem.signs + 0.0, np.nan)
+    verdict = replace(engine.verdict(), alarms=tuple(looks_sorted(log)) if ordered else ())
     return Analysis(
-        verdict=engine.verdict(),
+        verdict=verdict,
         intervals=engine.intervals(),
         counts=counts,
         missing=rows[:, None] - counts,
         means=means,
         forecast=engine.forecast(),
         differences=engine.differences(),
+        assumption=ASSUMPTION_OF_ORDER if ordered else ASSUMPTION,
+        findings=_findings(engine),
     )
+
+
+def _findings(engine: Engine) -> tuple[str, ...]:
+    """Return what looks wrong in the order of the rows; or that nothing was looked for."""
+    if engine.health is None:
+        return (NOT_LOOKED_AT,)
+    found = [one.text for one in reward_concerns(engine.problem, engine.observations, engine.health)]
+    return tuple(found) or (NOTHING_FOUND,)

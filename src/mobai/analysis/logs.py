@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,17 @@ from mobai.problem.problem import read_objectives
 from mobai.rows import Row, frame_rows, number_in, read_rows
 
 ASSUMPTION = (
-    "This holds if the rows are in the order in which they were collected, and which arm came next did not depend on "
-    "its outcome."
+    "This holds if which arm came next, and when the collection ended, did not depend on outcomes that are not among "
+    "the rows; their order does not matter."
 )
+ASSUMPTION_OF_ORDER = (
+    "This holds if the rows are in the order in which arms were chosen, and which arm came next did not depend on its "
+    "outcome."
+)
+NOT_LOOKED_AT = "Not looked for, since the order of the rows is not known: drift, outliers."
+NOTHING_FOUND = "Looked for, and not found: rows sorted by arm or value, drift, outliers."
+# How unlikely an order must be to be called one by value or arm.
+_UNLIKELY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +66,13 @@ def read_log(
     sd: npt.ArrayLike | None = None,
     guardrails: Sequence[Guardrail | str] = (),
     baseline: str | None = None,
+    time: str | None = None,
 ) -> Log:
     """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
     if not isinstance(arm, str):
         raise InputError(f"arm must be the name of a column, not {arm!r}")
     rows, metrics = _rows_of(data), read_objectives(objectives)
+    rows = rows if time is None else _in_order_of(rows, time)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     guarded = [one if isinstance(one, Guardrail) else Guardrail.parse(one) for one in guardrails]
     named = [(objective.name, "objectives") for objective in metrics]
@@ -96,6 +107,62 @@ def _rows_of(data: Any) -> Sequence[Row]:
     if not rows or not all(isinstance(row, Mapping) for row in rows):
         raise InputError("data must be at least one row, each a mapping from column to value")
     return rows
+
+
+def _in_order_of(rows: Sequence[Row], column: str) -> list[Row]:
+    """Return rows in the order of a column of times; equal ones stay as they are."""
+    if not isinstance(column, str) or not any(column in row for row in rows):
+        raise InputError(f"time: there is no column {column!r}")
+    times = [_time(row.get(column), column, number) for number, row in enumerate(rows, start=1)]
+    return [rows[n] for n in sorted(range(len(rows)), key=lambda n: times[n])]
+
+
+def _time(value: Any, column: str, number: int) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        pass
+    try:
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise InputError(f"row {number}: {column} must be a number or an ISO 8601 time, not {value!r}") from None
+
+
+def looks_sorted(log: Log) -> list[str]:
+    """Return what shows that the rows are not in the order of collection: sorted by arm, or by value.
+
+    Sorted by arm, arms hardly ever change from one row to the next. Sorted by value, an arm's rewards rise or fall with
+    their places (Spearman's correlation).
+    """
+    import numpy as np
+
+    arms, found = np.array(log.arms), []
+    runs, shares = int((np.diff(arms) != 0).sum()) + 1, np.bincount(arms) / max(len(arms), 1)
+    seen = int((shares > 0).sum())
+    expected = 1 + (len(arms) - 1) * (1 - float((shares**2).sum()))
+    if len(arms) >= 20 and seen > 1 and runs <= 2 * seen and runs < expected / 5:
+        found.append("the rows look sorted by arm, not in the order of collection")
+    rewards = np.array(log.rewards)
+    for m, name in enumerate(log.problem.metric_names):
+        for arm in range(log.problem.shape[0]):
+            values = rewards[arms == arm, m]
+            if _rises(values[np.isfinite(values)]):
+                found.append(
+                    f"{name}: the values of {log.problem.arms[arm]} look sorted, not in the order of collection"
+                )
+                break
+    return found
+
+
+def _rises(values: Any) -> bool:
+    """Whether values rise, or fall, with their places far beyond chance."""
+    if len(values) < 20 or (values == values[0]).all():
+        return False
+    from scipy.stats import spearmanr
+
+    correlation, chance = spearmanr(range(len(values)), values)
+    return bool(abs(correlation) > 0.5 and chance < _UNLIKELY)
 
 
 def _arm_name(value: Any, number: int) -> str:

@@ -23,6 +23,8 @@ from mobai.theory.confidence import resolve_log_inv_delta
 @options.guardrails_option()
 @options.baseline_option()
 @click.option("--arm-column", default="arm", show_default=True, help="The column that names the arm.")
+@click.option("--ordered", is_flag=True, help="The rows are in the order in which arms were chosen: look after each.")
+@click.option("--time-column", metavar="COLUMN", help="When each row's arm was chosen; look after each, in that order.")
 @options.delta_option()
 @click.option("--plot", metavar="FILE", help="Draw the means with their intervals: .png, .svg or .pdf.")
 @options.json_option()
@@ -30,6 +32,8 @@ def command(
     file: str,
     objectives: tuple[str, ...],
     arm_column: str,
+    ordered: bool,
+    time_column: str | None,
     delta: float,
     plot: str | None,
     as_json: bool,
@@ -37,7 +41,8 @@ def command(
 ) -> None:
     """Say which arms a log proves to be best: CSV with a header, JSON lines, Parquet, or - for standard input.
 
-    Rows must be in the order of collection, and which arm came next must not have depended on its outcome.
+    The evidence is looked at once, after the last row, so that their order does not matter; with --ordered or
+    --time-column after every row. Which arm came next must not have depended on its outcome.
     """
     log_inv_delta = resolve_log_inv_delta(delta)
     if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
@@ -46,13 +51,13 @@ def command(
         need("matplotlib")
         if not Path(plot).absolute().parent.is_dir():
             raise InputError(f"plot: there is no folder {Path(plot).absolute().parent}")
-    log = read_log(file, objectives, arm=arm_column, **limits)
+    log = read_log(file, objectives, arm=arm_column, time=time_column, **limits)
     if len(log.arms) <= loading.MOST_REPORTS:
         interpret()
     # Only now: importing it imports the kernels, one way or the other.
     from mobai.analysis.analyse import analyse_log
 
-    analysis = analyse_log(log, log_inv_delta)
+    analysis = analyse_log(log, log_inv_delta, ordered=ordered or time_column is not None)
     if as_json:
         click.echo(json.dumps(views.analysis_json(analysis), indent=2, allow_nan=False))
     else:

@@ -279,6 +279,11 @@ class Asks:
             self._forgotten += gone
 
 
+def left_out(rewards: Iterable[float]) -> list[float]:
+    """Return rewards of which those that are missing, NaN, will not come."""
+    return [LEFT_OUT if math.isnan(reward) else reward for reward in rewards]
+
+
 def _finite(values: Iterable[float]) -> array[float]:
     """Return values without those that will not come."""
     return array("d", [value if math.isfinite(value) else UNRESOLVED for value in values])

@@ -11,7 +11,6 @@ which they were asked for (:mod:`mobai.engine.asks`), so that what is slow, late
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mobai.engine.asks import LEFT_OUT, Asks, Look, Outcome, Rows, Waiting
+from mobai.engine.asks import Asks, Look, Outcome, Rows, Waiting, left_out
 from mobai.engine.evidence import Evidence
 from mobai.engine.family_check import FamilyCheck
 from mobai.engine.reward_health import kept_of_health, new_health, restored_health, with_one_more_arm
@@ -159,7 +158,7 @@ class Engine:
 
     def tell(self, number: int, rewards: Sequence[float] | FloatArray, at: float | None = None) -> None:
         """Take in the rewards of an ask, in the objectives' own units; NaN for those that will not come."""
-        self.tell_all([Outcome(number, [LEFT_OUT if math.isnan(reward) else reward for reward in rewards])], at)
+        self.tell_all([Outcome(number, left_out(rewards))], at)
 
     def tell_all(self, outcomes: Sequence[Outcome], at: float | None = None) -> None:
         """Take in what has come of several asks as one moment: the evidence is looked at once, after the last."""

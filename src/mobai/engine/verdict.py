@@ -43,6 +43,8 @@ class Verdict:
         Whether the stopping rule is proven to keep the error probability at most delta, if the families hold.
     doubts
         Per metric: what speaks against its family, and which one to use instead; None where nothing does.
+    alarms
+        What else speaks against calling it certified: that results are lost for one arm more often than for another.
     limits
         Per guardrail and arm: 0 if nothing can be said yet, 1 if the limit is kept, 2 if it is broken.
     refused, lost
@@ -65,6 +67,7 @@ class Verdict:
     limits: tuple[tuple[int, ...], ...] = ()
     refused: int = 0
     lost: int = 0
+    alarms: tuple[str, ...] = ()
 
     @property
     def delta(self) -> float:
@@ -74,13 +77,14 @@ class Verdict:
     @property
     def certified(self) -> bool:
         """Whether the error probability is at most delta: it is proven, and no family visibly fails to hold."""
-        return self.proven and not any(self.doubts) and not self.refused
+        return self.proven and not any(self.doubts) and not self.refused and not self.alarms
 
     @property
     def remarks(self) -> list[str]:
         """Why it is not certified, a line per reason."""
         doubted = zip(self.problem.metric_names, self.doubts, strict=True)
         lines = [f"not certified: {name!r}: {doubt}" for name, doubt in doubted if doubt]
+        lines += [f"not certified: {alarm}" for alarm in self.alarms]
         if self.refused:
             lines.append(f"not certified: {self.refused:,} lost because of their value; means are those of the others")
         return lines if self.proven else ["not certified: the stopping rule is not proven", *lines]

@@ -43,6 +43,8 @@ class Assignments:
         # When each counts as handed out: no later than those that came after it, whatever a clock said that was ahead.
         self._due = array("d")
         self._told = array("d")  # the rewards of the first one, of the second one, ...
+        self._settled = 0  # up to which number none is pending, and how these stand
+        self._settled_as: tuple[Counter[int], ...] = tuple(Counter() for _ in STATUS_NAMES)
         self._oldest = [1] * objectives  # of each metric: the first assignment of which it may still come
 
     def freeze(self) -> None:
@@ -110,6 +112,9 @@ class Assignments:
     def mark(self, number: int, status: int) -> None:
         """Change how an assignment stands."""
         arm = self._arms[number - 1]
+        if number <= self._settled:
+            self._settled_as[self._status[number - 1]][arm] -= 1
+            self._settled_as[status][arm] += 1
         self._count(arm, self._status[number - 1], -1)
         self._count(arm, status, 1)
         self._status[number - 1] = status
@@ -139,6 +144,13 @@ class Assignments:
     def _waits(self, number: int) -> bool:
         """Whether a metric of an assignment may still come."""
         return any(map(math.isnan, self.rewards(number)))
+
+    def settled(self) -> tuple[Counter[int], ...]:
+        """Return how many stand how, by status and arm, of those before the first one that is pending."""
+        while self._settled < self.count and self._status[self._settled] != PENDING:
+            self._settled_as[self._status[self._settled]][self._arms[self._settled]] += 1
+            self._settled += 1
+        return self._settled_as
 
     def due(self, number: int) -> float:
         """Return when it counts as handed out."""
@@ -186,5 +198,8 @@ class Assignments:
             counter.clear()
             counter.update({arm: count for arm, count in enumerate(counts) if count})
             self._totals[status] = sum(counts)
+        self._settled = 0
+        for counter in self._settled_as:
+            counter.clear()
         waits = np.isnan(arrays["told"]).any(axis=1) & (arrays["status"] == ANSWERED)
         self.incomplete = int(waits.sum())

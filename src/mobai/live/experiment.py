@@ -17,13 +17,13 @@ from typing import Any, TypeVar, Unpack
 import numpy.typing as npt
 
 from mobai.engine import Verdict
+from mobai.engine.concerns import Concern
 from mobai.engine.explain import Explanation
 from mobai.engine.warm_up import announce_compiling, check_rule, warm_up
 from mobai.errors import InputError, StorageError, refuse_unknown
 from mobai.live import operations
 from mobai.live.asking import LONGEST_NAME, made_by
 from mobai.live.assignments import Assignment
-from mobai.live.health import Concern
 from mobai.live.journal import Event, Handle, Journal, sealed
 from mobai.live.ledger import Ledger
 from mobai.live.operations import Operation

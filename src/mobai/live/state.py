@@ -16,11 +16,12 @@ import numpy as np
 
 from mobai.engine import Verdict
 from mobai.engine.asks import AT_ONCE, LEFT_OUT, UNRESOLVED, WORST, Outcome
+from mobai.engine.concerns import Concern
 from mobai.engine.engine import Engine
 from mobai.engine.explain import Explanation, explain
 from mobai.errors import ConflictError, InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
-from mobai.live.health import Concern, Health
+from mobai.live.health import Health, attrition
 from mobai.live.journal import Event
 from mobai.live.reports import Report, has_reward, measured, only_new
 from mobai.live.settings import Settings, from_body, with_arm
@@ -138,8 +139,13 @@ class State:
         return zip(self.problem.metric_names, self.assignments.rewards(number), strict=True)
 
     def verdict(self) -> Verdict:
-        """Return what is decided, and how many pulls were lost because of their value."""
-        return replace(self.engine.verdict(), refused=self.refused, lost=self.lost)
+        """Return what is decided, and what was lost."""
+        return self.with_losses(self.engine.verdict())
+
+    def with_losses(self, verdict: Verdict) -> Verdict:
+        """Return a verdict that knows what was lost."""
+        alarms = tuple(one.text for one in attrition(self.problem, self.assignments))
+        return replace(verdict, refused=self.refused, lost=self.lost, alarms=alarms)
 
     @property
     def threshold(self) -> float:

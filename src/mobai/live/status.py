@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,9 +14,9 @@ import numpy as np
 from mobai import views
 from mobai.engine import Verdict
 from mobai.engine.asks import Waiting
+from mobai.engine.concerns import Concern
 from mobai.engine.engine import Engine
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
-from mobai.live.health import Concern
 from mobai.live.settings import EVIDENCE
 from mobai.live.state import Milestone, State
 from mobai.problem import FloatArray, IntArray, Problem
@@ -166,7 +166,7 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
         "timeline": tuple(state.timeline),
         "weighed_otherwise": state.settings.evidence != EVIDENCE,
     }
-    return partial(_described, problem, engine, observed, (state.refused, state.lost), facts)
+    return partial(_described, problem, engine, observed, state.with_losses(engine.verdict()), facts)
 
 
 def _held_up(problem: Problem, assignments: Assignments, one: Waiting) -> HeldUp:
@@ -176,7 +176,7 @@ def _held_up(problem: Problem, assignments: Assignments, one: Waiting) -> HeldUp
 
 
 def _described(
-    problem: Problem, engine: Engine, source: Observations, losses: tuple[int, int], facts: dict[str, Any]
+    problem: Problem, engine: Engine, source: Observations, verdict: Verdict, facts: dict[str, Any]
 ) -> Status:
     observed, intervals = engine.observations, engine.intervals()
     source.bounds = observed.bounds  # so that the next status need not find them again
@@ -185,7 +185,7 @@ def _described(
         means = observed.means * problem.signs
     return Status(
         **facts,
-        verdict=replace(engine.verdict(), refused=losses[0], lost=losses[1]),
+        verdict=verdict,
         intervals=intervals,
         active=observed.active,
         asked=observed.asked,

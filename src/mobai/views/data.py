@@ -164,6 +164,7 @@ def status_json(status: Status) -> dict[str, Any]:
         "doubts": dict(zip(verdict.problem.metric_names, verdict.doubts, strict=True)),
         "refused": verdict.refused,
         "lost": verdict.lost,
+        "alarms": list(verdict.alarms),
         "remarks": status_remarks(status),
         "pulls": verdict.pulls,
         "stopped": verdict.stopped,
@@ -315,6 +316,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "means": means,
         "forecast": forecast,
         "assumption": analysis.assumption,
+        "findings": list(analysis.findings),
     }
 
 

@@ -81,5 +81,6 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
         missing_table(analysis),
         Paragraph(intervals_caption(verdict, analysis.intervals)),
         Paragraph(analysis.assumption),
+        *map(Paragraph, analysis.findings),
         *(Paragraph(remark) for remark in verdict.remarks),
     ]

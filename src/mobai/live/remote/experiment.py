@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.engine import Verdict
+from mobai.engine.concerns import Concern
 from mobai.engine.explain import Explanation
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live import operations
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
-from mobai.live.health import Concern
 from mobai.live.journal import Event, Handle
 from mobai.live.ledger import Ledger
 from mobai.live.remote.client import Answer, HttpClient
@@ -189,7 +189,7 @@ class RemoteExperiment(Experiment):
     def drop_older(self, seconds: float, *, reason: str | None = None, by: str | None = None) -> int:
         """Drop every assignment that has waited for so long, or what is missing of it; return how many there were."""
         operations.drop_older(seconds, reason=reason, by=by)  # refuses what it cannot be
-        answer = self._call("POST", "drop", body={"older_than": seconds, "reason": reason, "by": by})
+        answer = self._call("POST", "assignments", "drop", body={"older_than": seconds, "reason": reason, "by": by})
         return int(answer.json()["dropped"])
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:

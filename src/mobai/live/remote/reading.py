@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from mobai.engine import Verdict
+from mobai.engine.concerns import Concern
 from mobai.engine.explain import Explanation, Limit, Pair
 from mobai.errors import InputError, StorageError
-from mobai.live.health import Concern
 from mobai.live.journal import Event
 from mobai.live.settings import Settings, problem_from_body
 from mobai.live.state import Milestone
@@ -100,6 +100,7 @@ def verdict_of(facts: Facts, settings: Settings, problem: Problem | None = None)
         limits=tuple(tuple(by_limit[str(one), arm] for arm in problem.arms) for one in problem.guardrails),
         refused=facts["refused"],
         lost=facts["lost"],
+        alarms=tuple(facts["alarms"]),
         reaches=partial(GLR(reserve=settings.reserve).reached, settings.problem),
     )
 

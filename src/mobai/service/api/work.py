@@ -132,7 +132,10 @@ async def drop_unit(
 
 
 @drops.post(
-    "/experiments/{name}/drop", openapi_extra=needs("tell"), response_model=Dropped, summary="Drop what has waited long"
+    "/experiments/{name}/assignments/drop",
+    openapi_extra=needs("tell"),
+    response_model=Dropped,
+    summary="Drop what has waited long",
 )
 async def drop_older(request: Request, name: str, body: DropOlder) -> Dropped:
     """Say of all assignments that have waited for so many seconds that they, or the rest of them, will not come."""
