@@ -161,6 +161,8 @@ HANDED_OVER = {
     ("sorted batches of 200", "gaussian"): (1, 3),
     ("metrics ten pulls late", "gaussian"): (2, 15),
     ("sorted batches of 200", "shared variance"): (1, 2),
+    ("a pool, told when it is over", "times"): (1, 13),
+    ("slow ones dropped", "times"): (1, 14),
     ("on the limit", "gaussian"): (2, 12),
     ("differences to a baseline", "gaussian"): (1, 1),
     ("on the limit", "unknown variance"): (5, 11),

@@ -152,3 +152,26 @@ def test_a_retired_arm_with_no_reserve_still_decides() -> None:
     assert test.verdict().answers == ("B", "C")
     assert test.verdict().stopped
     assert np.isfinite(test.verdict().evidence).all()
+
+
+@pytest.mark.parametrize("family", ["gaussian=1", "unknown-variance", "shared-variance"])
+def test_a_retired_arm_is_not_said_to_be_worse_than_the_baseline(family: str) -> None:
+    """That the baseline is the best of those that are left says nothing of a better one that was retired."""
+    for run_number in range(10):
+        rng = np.random.default_rng([31, run_number])
+        test = Experiment.create(
+            MemoryJournal(), "x", ["base", "better", "bad"], [f"x:{family}"], baseline="base", rule="uniform", delta=0.1
+        )
+        means = {"base": 0.0, "better": 0.3, "bad": -2.0}
+        for _ in range(12):
+            (one,) = test.ask()
+            test.tell(one, {"x": float(rng.normal(means[one.arm]))})
+        test.retire_arm("better")
+        while not test.verdict().stopped:
+            (one,) = test.ask()
+            test.tell(one, {"x": float(rng.normal(means[one.arm]))})
+        found = test.status().differences
+        assert found is not None
+        assert found.words(1, 0) != "worse"
+        assert found.lower[1, 0] <= 0.3 <= found.upper[1, 0]
+        assert found.words(2, 0) == "worse"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.audit import doors
+from mobai.audit import doors, pools
 from mobai.audit.controls import PeekedTest
 from mobai.audit.doors import Door
 from mobai.problem import (
@@ -164,6 +164,13 @@ def _doors() -> Iterator[Case]:
         ("measured again if too large", one, doors.refused_values, False),
     ):
         yield Case(name, "gaussian", instance, TopTwo(), mixture, TEN_PERCENT, 300, 400, valid, door=door)
+    for name, door, valid in (
+        ("a pool, told when it is over", pools.in_a_pool, True),
+        ("a pool, read as it is told", pools.in_a_pool_as_told, False),
+        ("slow ones dropped", pools.given_up_as_the_worst, True),
+        ("slow ones left out", pools.given_up_and_left_out, False),
+    ):
+        yield Case(name, "times", pools.times(), TopTwo(), mixture, TEN_PERCENT, 300, 400, valid, door=door)
     shared = duel(KINDS[8])
     for name, door, valid in (
         ("sorted batches of 200", doors.sorted_batches, True),

@@ -28,24 +28,24 @@ Door = Callable[[TrialSpec], Answers]
 
 def sorted_batches(spec: TrialSpec) -> Answers:
     """Ask for a batch, and report it sorted by arm and value, as one moment."""
-    engine, told = _engine(spec), _batches(spec)
+    engine, told = engine_of(spec), _batches(spec)
     while engine.told < spec.max_pulls and not engine.stopped():
         engine.tell_all([Outcome(number, rewards) for _, rewards, number in told(engine)])
-    return _answers(engine)
+    return answers_of(engine)
 
 
 def sorted_rows(spec: TrialSpec) -> Answers:
     """Look after every row of the same sorted batches: the order of the rows decides. A control."""
-    engine, told = _engine(spec, order="told"), _batches(spec)
+    engine, told = engine_of(spec, order="told"), _batches(spec)
     while engine.told < spec.max_pulls and not engine.stopped():
         for _, rewards, number in told(engine):
             engine.tell(number, rewards)
-    return _answers(engine)
+    return answers_of(engine)
 
 
 def late_metrics(spec: TrialSpec) -> Answers:
     """Tell the first metric at once and the others ten pulls later; the first predicts them."""
-    engine, environment, rng = _engine(spec), _correlated(spec), coins(spec.seed, spec.trial)
+    engine, environment, rng = engine_of(spec), _correlated(spec), coins(spec.seed, spec.trial)
     waiting: list[tuple[int, list[float]]] = []
     for _ in range(spec.max_pulls):
         arm = engine.choose(rng)
@@ -58,24 +58,24 @@ def late_metrics(spec: TrialSpec) -> Answers:
             engine.tell_all([Outcome(late, [math.nan, *whole[1:]])])
         if engine.stopped():
             break
-    return _answers(engine)
+    return answers_of(engine)
 
 
 def missing_by_a_sibling(spec: TrialSpec) -> Answers:
     """Report the second metric only if the first is positive. A control: the first predicts it, inversely for one."""
-    engine, environment, rng = _engine(spec), _correlated(spec), coins(spec.seed, spec.trial)
+    engine, environment, rng = engine_of(spec), _correlated(spec), coins(spec.seed, spec.trial)
     for _ in range(spec.max_pulls):
         arm = engine.choose(rng)
         first, second = environment(arm)
         engine.tell(engine.ask(arm), [first, second if first > 0 else math.nan])
         if engine.stopped():
             break
-    return _answers(engine)
+    return answers_of(engine)
 
 
 def refused_values(spec: TrialSpec) -> Answers:
     """Measure again until the value lies in a range that the family does not have. A control: it truncates."""
-    engine, rng = _engine(spec), coins(spec.seed, spec.trial)
+    engine, rng = engine_of(spec), coins(spec.seed, spec.trial)
     noise = stream(spec.seed, "refused", spec.trial)
     means, sd = spec.instance.means[:, 0], spec.instance.sd[:, 0]
     for _ in range(spec.max_pulls):
@@ -86,7 +86,7 @@ def refused_values(spec: TrialSpec) -> Answers:
         engine.tell(engine.ask(arm), [reward])
         if engine.stopped():
             break
-    return _answers(engine)
+    return answers_of(engine)
 
 
 def limits(spec: TrialSpec) -> Answers:
@@ -114,7 +114,7 @@ Ends = tuple[FloatArray, FloatArray]
 
 
 def _claims(spec: TrialSpec, claims: Callable[[Engine], Statuses]) -> Answers:
-    engine, environment = _engine(spec, bars=False), Environment(spec.instance, spec.seed, spec.trial)
+    engine, environment = engine_of(spec, bars=False), Environment(spec.instance, spec.seed, spec.trial)
     keeps, tolerated = spec.instance.keeping_limits(), spec.instance.keeping_limits(tolerated=True)
     rng = coins(spec.seed, spec.trial)
     for _ in range(spec.max_pulls):
@@ -124,7 +124,7 @@ def _claims(spec: TrialSpec, claims: Callable[[Engine], Statuses]) -> Answers:
             for i, status in enumerate(statuses):
                 if (status == 1 and not tolerated[i, c]) or (status == 2 and keeps[i, c]):
                     return [NOBODY] * spec.instance.shape[1], engine.told
-    return _answers(engine)
+    return answers_of(engine)
 
 
 def _tested_once(engine: Engine) -> Statuses:
@@ -142,7 +142,7 @@ def _tested_once(engine: Engine) -> Statuses:
 
 
 def _compared(spec: TrialSpec, ends: Callable[[Engine], Ends]) -> Answers:
-    engine, environment = _engine(spec), Environment(spec.instance, spec.seed, spec.trial)
+    engine, environment = engine_of(spec), Environment(spec.instance, spec.seed, spec.trial)
     rng, means = coins(spec.seed, spec.trial), spec.instance.means
     base = spec.instance.arms.index(str(spec.instance.problem.baseline))
     for pull in range(spec.max_pulls):
@@ -172,7 +172,8 @@ def _ends_for_one_look(engine: Engine) -> Ends:
     return np.where(unknown, -np.inf, gap - error), np.where(unknown, np.inf, gap + error)
 
 
-def _engine(spec: TrialSpec, *, bars: bool = True, order: str = "asked") -> Engine:
+def engine_of(spec: TrialSpec, *, bars: bool = True, order: str = "asked") -> Engine:
+    """Return the engine of a trial."""
     x = spec.log_inv_deltas[0]
     return Engine(spec.instance.problem, spec.rule, spec.stoppings[0], log_inv_delta=x, bars_broken=bars, order=order)
 
@@ -207,6 +208,7 @@ def _correlated(spec: TrialSpec) -> Callable[[int], list[float]]:
     return draw
 
 
-def _answers(engine: Engine) -> Answers:
+def answers_of(engine: Engine) -> Answers:
+    """Return what an engine has decided, and after how many pulls."""
     decisions = engine.verdict().decisions
     return [-1 if decision is None else decision.arm for decision in decisions], engine.told

@@ -150,6 +150,11 @@ class Asks:
                 self._forget()
 
     @property
+    def is_taken(self) -> bool:
+        """Whether there is nothing to be taken."""
+        return not (len(self._told) or self._looks)
+
+    @property
     def behind(self) -> int:
         """How many pulls are still to be taken."""
         return self._rows.pulls

@@ -186,6 +186,8 @@ class Engine:
 
     def catch_up(self) -> None:
         """Let sampling and evidence take in what they are behind with."""
+        if self.asks.is_taken:
+            return
         told, rows, looks = self.asks.take()
         if told is not None:
             self.sampling.tell_all(*self._moments(told))

@@ -52,12 +52,14 @@ def difference_intervals(
         low, high = metric.family.range
         lower[m], upper[m] = np.maximum(lower[m], low - high), np.minimum(upper[m], high - low)
     better, worse = lower.T > 0, upper.T < 0
+    # A decision is one among the arms that take part; it says nothing of a retired one.
+    active = observations.active
     for m, arm in enumerate(decided):
         if arm is None or arm < 0:
             continue
         if arm == base:
-            upper[m] = np.minimum(upper[m], problem.eps[m])
-            worse[:, m] |= problem.eps[m] == 0
+            upper[m, active] = np.minimum(upper[m, active], problem.eps[m])
+            worse[active, m] |= problem.eps[m] == 0
         else:
             lower[m, arm] = max(lower[m, arm], -problem.eps[m])
             better[arm, m] |= problem.eps[m] == 0
