@@ -20,7 +20,7 @@ from mobai.analysis.logs import (
     looks_sorted,
     read_log,
 )
-from mobai.engine import Engine, Verdict
+from mobai.engine import RARE, Engine, Verdict
 from mobai.engine.asks import Outcome, left_out
 from mobai.engine.concerns import reward_concerns
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
@@ -92,6 +92,7 @@ def analyse(
     baseline: str | None = None,
     ordered: bool = False,
     time: str | None = None,
+    rare: float | None = RARE,
 ) -> Analysis:
     """Say what observations that are already there prove, as a live experiment would have.
 
@@ -118,6 +119,8 @@ def analyse(
         Whether the rows are in the order in which arms were chosen: not by value, by arm, or by when a result came in.
     time
         The column that says when each row's arm was chosen, a number or ISO 8601; rows are read in that order.
+    rare
+        How rare an extreme may be that must not hide in an unknown or shared variance; None to rule them out.
 
     Examples
     --------
@@ -129,13 +132,13 @@ def analyse(
     x = resolve_log_inv_delta(delta)
     limits: dict[str, Any] = {"guardrails": guardrails, "baseline": baseline}
     log = read_log(data, objectives, arm=arm, arms=arms, sd=sd, time=time, **limits)
-    return analyse_log(log, x, ordered=ordered or time is not None)
+    return analyse_log(log, x, ordered=ordered or time is not None, rare=rare)
 
 
-def analyse_log(log: Log, log_inv_delta: float, *, ordered: bool = False) -> Analysis:
+def analyse_log(log: Log, log_inv_delta: float, *, ordered: bool = False, rare: float | None = RARE) -> Analysis:
     """Say what a log proves, as one moment or, ``ordered``, row by row."""
     problem = log.problem
-    engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta, follows_health=ordered)
+    engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta, rare=rare, follows_health=ordered)
     outcomes = [
         Outcome(engine.record(arm, more=not ordered and n > 0), left_out(rewards))
         for n, (arm, rewards) in enumerate(zip(log.arms, log.rewards, strict=True))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mobai.cli import screen
+from mobai.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -142,3 +143,13 @@ def rule_option() -> Decorator:
         metavar="RULE",
         help="How to choose arms, as in mo-bai:eta=0.5, or package.module:Class.",
     )
+
+
+def read_rare(text: str) -> float | None:
+    """Read how rare an extreme may be that must not hide; None for ``none``."""
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--rare must be a number from 0 to 1, or none, not {text!r}") from None

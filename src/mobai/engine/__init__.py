@@ -1,8 +1,8 @@
 """One experiment under way: what was observed, what is decided, and which arm comes next."""
 
-from mobai.engine.engine import Engine
+from mobai.engine.engine import RARE, Engine
 from mobai.engine.policy import Policy, pair_up
 from mobai.engine.session import Session
 from mobai.engine.verdict import Verdict
 
-__all__ = ["Engine", "Policy", "Session", "Verdict", "pair_up"]
+__all__ = ["RARE", "Engine", "Policy", "Session", "Verdict", "pair_up"]

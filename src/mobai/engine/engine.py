@@ -11,6 +11,7 @@ which they were asked for (:mod:`mobai.engine.asks`), so that what is slow, late
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -40,6 +41,9 @@ from mobai.theory.forecast import Remaining, remaining_samples, remaining_with_l
 from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals
 from mobai.theory.observations import Moment, Observations
 
+# How rare an extreme may be that must not hide, in data from the world.
+RARE = 0.02
+
 
 class Engine:
     """An experiment under way.
@@ -58,6 +62,9 @@ class Engine:
         Whether arms that break a limit, at the only delta or that of ``focus``, are asked for no more.
     order
         In which order evidence reads the rewards: as they were ``asked`` for, or as they were ``told``.
+    rare
+        How rare an extreme may be that must not hide, where extremes could: then no objective is decided before the
+        arms in question have log(1/delta) / rare rewards. None to take them for ruled out.
     follows_health
         Whether rewards are followed to see whether something is wrong with them.
 
@@ -85,12 +92,14 @@ class Engine:
         log_inv_delta: float | None = None,
         bars_broken: bool = True,
         order: str = "asked",
+        rare: float | None = None,
         follows_health: bool = False,
     ) -> None:
         settle_at = log_inv_delta if focus_log_inv_delta is None else focus_log_inv_delta
         self._settle_at = None if settle_at is None else stopping.level(problem, settle_at)
         self.problem, self.rule, self.stopping = problem, rule, stopping
-        self._evidence = Evidence(problem, stopping, log_inv_delta, self._settle_at)
+        self._least = 0.0 if rare is None or log_inv_delta is None else math.ceil(log_inv_delta / rare)
+        self._evidence = Evidence(problem, stopping, log_inv_delta, self._settle_at, self._least)
         self.asks = Asks(len(problem.metrics), order)
         self.health: HealthArrays | None = new_health(problem) if follows_health else None
         self.past: list[tuple[str, Decision]] = []
@@ -133,6 +142,10 @@ class Engine:
             if not free:
                 raise InputError("arm: every arm breaks a limit, and there is none to ask for")
             return int(free[0]), self._memory
+        if self._least:
+            scarce = self._scarce_arm()
+            if scarce is not None:
+                return scarce, self._memory
         chosen = self.rule.choose(self.sampling.problem, self._memory, self.sampling.observations, rng)
         if not isinstance(chosen, tuple) or len(chosen) != 2:
             raise InputError(f"rule: choose of {self.rule.name} must return an arm and the new memory, not {chosen!r}")
@@ -140,6 +153,18 @@ class Engine:
         if not isinstance(row, int | np.integer) or not 0 <= row < len(arms):
             raise InputError(f"rule: {self.rule.name} chose {row!r}, which is none of its {len(arms)} arms")
         return arms[row], memory
+
+    def _scarce_arm(self) -> int | None:
+        """Return the arm with the fewest rewards, if nothing but their number keeps every objective open."""
+        x = self._known_delta()
+        still_open = [m for m, one in enumerate(self._evidence.monitor.decisions(x)) if one is None]
+        held = self._evidence.held(self.level(x)) if still_open else []
+        if not still_open or not all(held[m] for m in still_open):
+            return None
+        arrays = self.sampling.observations.arrays
+        counts = (arrays.counts + arrays.pending)[still_open]
+        lacking = np.where(counts < self._least, counts, np.inf).min(axis=0)
+        return self.sampling.arms[int(lacking.argmin())] if np.isfinite(lacking).any() else None
 
     def forget_choices(self) -> None:
         """Reset the rule's memory to that of ``init``, because the choices in the journal were not its own."""
@@ -310,10 +335,17 @@ class Engine:
             threshold=frozen(np.full(self.problem.shape[1], self.stopping.level(self._at_start, x))),
             pulls=self.asks.answered,
             proven=self.stopping.certified,
-            doubts=self._check.doubts(self.problem, self.observations),
+            doubts=self._doubts(x),
             limits=self.limits(x),
+            held=tuple(self._evidence.held(self.level(x))) if self._least else (),
+            least=int(self._least),
             reaches=partial(self.stopping.reached, self._at_start),
         )
+
+    def _doubts(self, x: float) -> tuple[str | None, ...]:
+        """Return, per metric, what speaks against its family; of its shape only once something is decided of it."""
+        decided = [one is not None for one in self._evidence.monitor.decisions(x)]
+        return self._check.doubts(self.problem, self.observations, decided)
 
     def still(self) -> Engine:
         """Return a copy that stays as it is, to be looked at while this one goes on."""
@@ -347,7 +379,7 @@ class Engine:
         event, the intervals are fitted to them, so that they never contradict the verdict.
         """
         x = self._log_inv_delta_asked(log_inv_delta)
-        return self._intervals(x)._replace(certified=not any(self._check.doubts(self.problem, self.observations)))
+        return self._intervals(x)._replace(certified=not any(self._doubts(x)))
 
     def _intervals(self, x: float) -> Intervals:
         if not getattr(self.stopping, "fits_intervals", False):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from mobai.errors import InputError
 from mobai.kernels.dense import Integers
 from mobai.kernels.health import HealthArrays
@@ -18,14 +20,23 @@ from mobai.theory.observations import Moment, Observations
 class Evidence:
     """Observations of all arms, and the monitor that looks at them after every moment.
 
-    ``settle_at`` is the level at which limits are settled for good; None if they are asked for at any delta.
+    ``settle_at`` is the level at which limits are settled for good; None if they are asked for at any delta. ``least``
+    is how many rewards the arms in question must have where extremes could hide.
     """
 
     def __init__(
-        self, problem: Problem, stopping: StoppingRule, log_inv_delta: float | None, settle_at: float | None = None
+        self,
+        problem: Problem,
+        stopping: StoppingRule,
+        log_inv_delta: float | None,
+        settle_at: float | None = None,
+        least: float = 0.0,
     ) -> None:
         self.observations = Observations(problem)
         self.monitor = stopping.start(problem, log_inv_delta)
+        if least and isinstance(self.monitor, RosterMonitor):
+            extremes = [objective.family.hides_extremes for objective in problem.objectives]
+            self.monitor.least[:] = np.where(extremes, least, 0.0)
         self._stopping = stopping.name
         self._settle_at = settle_at if problem.guardrails else None
 
@@ -64,6 +75,13 @@ class Evidence:
         if not isinstance(self.monitor, ArmsMayChange):
             raise InputError(f"stopping: {self._stopping} is not proven for arms that come and go")
         return self.monitor
+
+    def held(self, level: float) -> list[bool]:
+        """Return which objectives have the evidence, and too few rewards to rule out rare extremes."""
+        found, objectives = self.monitor, range(self.observations.objectives)
+        if not isinstance(found, RosterMonitor) or not found.least.any():
+            return [False] * len(objectives)
+        return [found.lacks(self.observations, m, level) for m in objectives]
 
     def add_arm(self, problem: Problem) -> None:
         """Make room for one more arm, the last one of ``problem``; every objective is undecided again."""

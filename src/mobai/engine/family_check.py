@@ -1,6 +1,6 @@
 """Does the family that was stated visibly not hold? Then a verdict does not call itself certified.
 
-Two things are looked for, neither of which a proof can see:
+Four things are looked for, none of which a proof can see:
 
 - Rewards of a continuous family that repeat. Rounding makes some of them equal. With a grid of width h and a smooth
   density, a reward equals the one before with probability about h f, and differs from it by at most half a standard
@@ -9,11 +9,15 @@ Two things are looked for, neither of which a proof can see:
   and they are of another kind: clicks, ratings, times that are cut off, zeros for what is missing.
 - Rewards that scatter far more than the standard deviation that was stated, or one arm's far more than those of the
   others where all were said to scatter alike.
+- Once something is decided, rewards that are skewed or have heavier or lighter tails than Gaussian ones of unknown
+  variance (the tests of D'Agostino 1970 and of Anscombe and Glynn 1983, one in a thousand over all arms).
+- Once something is decided, rewards each of which is like the one before it (von Neumann 1941, likewise).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +34,8 @@ _UNLIKELY_REPEATS = 0.01
 _UNLIKELY_SCATTER = 1e-3
 _SD_EXCEEDED = 1.25
 _LARGEST_SHARE = 1 / 3
+_UNLIKELY_SHAPE = 1e-3
+_FEWEST_FOR_SHAPE = 20
 # Squares below this lose their digits.
 _LEAST_SCATTER = 1e-290
 _ROUNDED_AWAY = "differ by too little for numbers of 16 digits beside the others; report them in other units, or apart"
@@ -41,7 +47,7 @@ class FamilyCheck:
 
     def __init__(self, problem: Problem) -> None:
         shape = len(problem.metrics), problem.shape[0]
-        self._found = RepeatArrays(np.full(shape, np.nan), np.zeros(shape), np.zeros(shape))
+        self._found = RepeatArrays(np.full(shape, np.nan), *np.zeros((len(RepeatArrays._fields) - 1, *shape)))
 
     def tell_all(self, moment: Moment, observations: Observations, *, in_order: bool) -> None:
         """Take in the rewards of several pulls, and what is observed with them; whether their order means anything."""
@@ -58,13 +64,38 @@ class FamilyCheck:
 
     def add_arm(self) -> None:
         """Make room for one more arm."""
-        last, repeats, near = (np.hstack([table, np.zeros((len(table), 1))]) for table in self._found)
-        last[:, -1] = np.nan
-        self._found = RepeatArrays(last, repeats, near)
+        self._found = RepeatArrays(*(np.hstack([table, np.zeros((len(table), 1))]) for table in self._found))
+        self._found.last[:, -1] = np.nan
 
-    def doubts(self, problem: Problem, observations: Observations) -> tuple[str | None, ...]:
-        """Return, per objective, what speaks against its family and which one to use, or None."""
-        return tuple(self._doubt(problem, observations, m) for m in range(len(problem.metrics)))
+    def doubts(
+        self, problem: Problem, observations: Observations, decided: Sequence[bool] = ()
+    ) -> tuple[str | None, ...]:
+        """Return, per metric, what speaks against its family and which one to use, or None.
+
+        The shape of rewards is looked at in objectives that are ``decided``.
+        """
+        found = [self._doubt(problem, observations, m) for m in range(len(problem.metrics))]
+        for m, settled in enumerate(decided):
+            if settled and found[m] is None:
+                found[m] = self._doubt_of_shape(problem, m)
+        return tuple(found)
+
+    def _doubt_of_shape(self, problem: Problem, m: int) -> str | None:
+        """Return what speaks against independent Gaussian rewards, or None."""
+        family, found = problem.metrics[m].family, self._found
+        if family.known_noise or not family.continuous:
+            return None
+        arms, counts = problem.arms, found.told[m]
+        arm = _least_likely(_dependence(counts, found.second[m], found.steps[m]))
+        if arm is not None:
+            return f"rewards of {arms[arm]!r} are like the one before, not independent; begin anew, and tell each once"
+        arm = _least_likely(_shape(counts, found.second[m], found.third[m], found.fourth[m]))
+        if arm is not None:
+            return (
+                f"the rewards of {arms[arm]!r} are not bell-shaped (skewed, or with extremes); begin a new experiment "
+                "with bounded=LOW..HIGH, where what is beyond counts as the end"
+            )
+        return None
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything, in arrays."""
@@ -110,6 +141,52 @@ class FamilyCheck:
                 "experiment with unknown-variance"
             )
         return None
+
+
+def _least_likely(chances: FloatArray) -> int | None:
+    """Return the arm with the smallest chance, if that is too small for one of so many arms."""
+    arm = int(chances.argmin())
+    return arm if chances[arm] < _UNLIKELY_SHAPE / len(chances) else None
+
+
+def _dependence(n: FloatArray, second: FloatArray, steps: FloatArray) -> FloatArray:
+    """Return, per arm, the chance of rewards so much like the one before, if they were independent Gaussian ones."""
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (1 - steps / (2 * second)) * np.sqrt((n * n - 1) / (n - 2))
+    return np.where((n >= _FEWEST_FOR_SHAPE) & (second > 0), ndtr(-z), 1.0)
+
+
+def _shape(n: FloatArray, second: FloatArray, third: FloatArray, fourth: FloatArray) -> FloatArray:
+    """Return, per arm, the chance of so much skewness and kurtosis in Gaussian rewards: both transformed to normal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = second / n
+        skewness, kurtosis = third / n / variance**1.5, fourth / n / variance**2
+        square = _normal_skewness(skewness, n) ** 2 + _normal_kurtosis(kurtosis, n) ** 2
+    return np.where((n >= _FEWEST_FOR_SHAPE) & (second > 0), np.exp(-square / 2), 1.0)
+
+
+def _normal_skewness(skewness: FloatArray, n: FloatArray) -> FloatArray:
+    """Return the skewness of Gaussian rewards as a standard normal number (D'Agostino 1970)."""
+    y = skewness * np.sqrt((n + 1) * (n + 3) / (6 * (n - 2)))
+    beta = 3 * (n * n + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2) * (n + 5) * (n + 7) * (n + 9))
+    w = np.sqrt(2 * (beta - 1)) - 1
+    scaled = y / np.sqrt(2 / (w - 1))
+    found: FloatArray = np.arcsinh(scaled) / np.sqrt(0.5 * np.log(w))
+    return found
+
+
+def _normal_kurtosis(kurtosis: FloatArray, n: FloatArray) -> FloatArray:
+    """Return the kurtosis of Gaussian rewards as a standard normal number (Anscombe and Glynn 1983)."""
+    expected = 3 * (n - 1) / (n + 1)
+    spread = 24 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
+    x = (kurtosis - expected) / np.sqrt(spread)
+    skew = 6 * (n * n - 5 * n + 2) / ((n + 7) * (n + 9)) * np.sqrt(6 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))
+    a = 6 + 8 / skew * (2 / skew + np.sqrt(1 + 4 / skew**2))
+    root = np.cbrt((1 - 2 / a) / np.abs(1 + x * np.sqrt(2 / (a - 4)))) * np.sign(1 + x * np.sqrt(2 / (a - 4)))
+    found: FloatArray = (1 - 2 / (9 * a) - root) / np.sqrt(2 / (9 * a))
+    return found
 
 
 def _lost_in_rounding(observations: Observations, m: int) -> int | None:

@@ -45,6 +45,9 @@ class Verdict:
         Per metric: what speaks against its family, and which one to use instead; None where nothing does.
     alarms
         What else speaks against calling it certified: that results are lost for one arm more often than for another.
+    held, least
+        Per objective: whether the evidence is enough, and too few rewards are there to rule out rare extremes; and how
+        many rewards that takes. Empty and 0 where that is not looked at.
     limits
         Per guardrail and arm: 0 if nothing can be said yet, 1 if the limit is kept, 2 if it is broken.
     refused, lost
@@ -68,6 +71,8 @@ class Verdict:
     refused: int = 0
     lost: int = 0
     alarms: tuple[str, ...] = ()
+    held: tuple[bool, ...] = ()
+    least: int = 0
 
     @property
     def delta(self) -> float:
@@ -91,10 +96,31 @@ class Verdict:
 
     @property
     def assumptions(self) -> list[str]:
-        """What somebody has said that the guarantee rests on, a line each."""
-        if not self.lost:
-            return []
-        return [f"assuming that the {self.lost:,} lost have nothing to do with any result, as was said of them"]
+        """What the guarantee rests on besides, a line each."""
+        lines = []
+        if self.lost:
+            lines.append(
+                f"assuming that the {self.lost:,} lost have nothing to do with any result, as was said of them"
+            )
+        for objective, decision in zip(self.problem.objectives, self.decisions, strict=True):
+            if decision is not None and objective.family.hides_extremes and self.certified:
+                often = (
+                    f"; an extreme in one of {self.least / self.log_inv_delta:.0f} would have shown"
+                    if self.least
+                    else ""
+                )
+                lines.append(f"{objective.name}: certified for bell-shaped rewards without rare extremes{often}")
+        return lines
+
+    @property
+    def reservations(self) -> list[str]:
+        """Why objectives are open that have the evidence, a line each."""
+        named = zip(self.problem.objective_names, self.held, strict=False)
+        return [
+            f"{name}: too few to rule out rare extremes, which takes {self.least:,} each"
+            for name, held in named
+            if held
+        ]
 
     @property
     def stopped(self) -> bool:
@@ -152,4 +178,4 @@ class Verdict:
             lines.append(
                 f"  {name}: {self.answers[m]} ({fact}; {self.evidence[m]:.2f} of {self.threshold[m]:.2f} nats)"
             )
-        return "\n".join([*lines, *self.remarks, *self.assumptions])
+        return "\n".join([*lines, *self.remarks, *self.reservations, *self.assumptions])

@@ -16,6 +16,7 @@ from mobai.kernels.evidence import (
     exact_evidence,
     nobody_keeps_limits,
     price_of,
+    priced_evidence,
     score_of,
     weakest_pair,
 )
@@ -72,16 +73,26 @@ def expect(obs: ObservationArrays, arm: int, pulls: int) -> None:
 
 
 @entry
-def look(scoring: Scoring, sticky: bool, obs: ObservationArrays, bars: Vector, blocks: Integers, found: Vector) -> bool:
+def look(
+    scoring: Scoring,
+    sticky: bool,
+    obs: ObservationArrays,
+    bars: Vector,
+    least: Vector,
+    blocks: Integers,
+    found: Vector,
+) -> bool:
     """Fill in the evidence where it exceeds its bar, minus infinity elsewhere; whether there is any such place.
 
-    A sticky rule has one bar per objective, the others one for all. ``blocks`` has the pair that last kept each below
-    its bar (objective, leader, arm; changed in place).
+    A sticky rule has one bar per objective, the others one for all. ``least`` has how many rewards the arms in question
+    must have. ``blocks`` has the pair that last kept each below its bar (objective, leader, arm; changed in place).
     """
     any_found = False
     for n in range(len(bars)):
         first, last = (n, n + 1) if sticky else (0, len(obs.leaders))
         found[n] = -math.inf
+        if least[n] > 0.0 and bars[n] < math.inf and lacks(scoring, obs, n, least[n], bars[n]):
+            continue
         if exceeds(scoring, obs, blocks[n], first, last, bars[n]):
             evidence = math.inf
             for m in range(first, last):
@@ -91,13 +102,39 @@ def look(scoring: Scoring, sticky: bool, obs: ObservationArrays, bars: Vector, b
     return any_found
 
 
+@kernel
+def lacks(scoring: Scoring, obs: ObservationArrays, m: int, least: float, bar: float) -> bool:
+    """Whether the leader of an objective, or a rival that is not far behind it, has fewer rewards than it must.
+
+    Far behind is twice the evidence that is asked for.
+    """
+    b, noise = obs.leaders[m], 1.0
+    if obs.counts[m, b] < least:
+        return True
+    if obs.objectives.model[m] == SHARED:
+        noise = noise_bound(obs, m, bar)
+    for i in range(obs.counts.shape[1]):
+        if i != b and obs.active[i] and obs.counts[m, i] < least:
+            if obs.stale[m]:
+                renew_row(obs, m)
+            if not priced_evidence(scoring, False, obs, m, i, noise, 2.0 * bar) > 2.0 * bar:
+                return True
+    return False
+
+
+@entry
+def lacking(scoring: Scoring, obs: ObservationArrays, m: int, least: float, bar: float) -> bool:
+    """Whether arms have fewer rewards than they must, for Python."""
+    return lacks(scoring, obs, m, least, bar)
+
+
 @entry
 def fold(
     scoring: Scoring,
     obs: ObservationArrays,
     repeats: RepeatArrays,
     health: HealthArrays,
-    records: tuple[Vector, Integers, Vector],
+    records: tuple[Vector, Vector, Integers, Vector],
     rows: tuple[Integers, Matrix, Truths],
     looks: Integers,
     begin: int,
@@ -109,7 +146,7 @@ def fold(
     its bars, blocks and what it finds) for the rows of each. In place; return how many looks have been taken with those
     before ``begin``, and how many rows were the first of their pull.
     """
-    (bars, blocks, found), (arms, rewards, first) = records, rows
+    (bars, least, blocks, found), (arms, rewards, first) = records, rows
     start, pulls = looks[begin - 1] if begin > 0 else 0, 0
     for n in range(begin, len(looks)):
         for row in range(start, looks[n]):
@@ -125,7 +162,7 @@ def fold(
             note_pull(health, obs, arms[row], rewards[row])
         start = looks[n]
         now = Scoring(scoring.kind, scoring.prices, scoring.pulls + pulls)
-        if look(now, True, obs, bars, blocks, found):
+        if look(now, True, obs, bars, least, blocks, found):
             return n + 1, pulls
     return len(looks), pulls
 

@@ -1,4 +1,8 @@
-"""Rewards that equal the one before them: under a continuous family there are none, but for rounding."""
+"""How rewards are distributed, and how each compares with the one before: what a family says of them can be tested.
+
+Under a continuous family no reward equals the one before, but for rounding; if they are Gaussian, they are neither
+skewed nor heavy-tailed; and if they are independent, none is like the one before.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,13 @@ class RepeatArrays(NamedTuple):
     last: Matrix  # the latest reward, NaN before the first
     repeats: Matrix  # how many rewards equalled the one before
     near: Matrix  # how many differed from it by at most half a standard deviation
+    told: Matrix  # how many rewards there have been
+    mean: Matrix  # of the rewards so far, relative to the first
+    first: Matrix  # the first one
+    second: Matrix  # sums of the second, third and fourth powers of their distances from the mean
+    third: Matrix
+    fourth: Matrix
+    steps: Matrix  # the squared distances from one reward to the next, summed
 
 
 @entry
@@ -42,4 +53,24 @@ def count_repeat(found: RepeatArrays, m: int, i: int, reward: float, count: floa
         found.repeats[m, i] += 1.0
     elif distance <= 0.5 * sd:
         found.near[m, i] += 1.0
+    if distance >= 0.0:  # not the first
+        found.steps[m, i] += distance * distance
+    else:
+        found.first[m, i] = reward
+    add_moments(found, m, i, reward - found.first[m, i])
     found.last[m, i] = reward
+
+
+@kernel
+def add_moments(found: RepeatArrays, m: int, i: int, value: float) -> None:
+    """Add a value to the moments around the mean (Pebay's update); in place."""
+    found.told[m, i] += 1.0
+    count = found.told[m, i]
+    apart = value - found.mean[m, i]
+    part = apart / count
+    second, third = found.second[m, i], found.third[m, i]
+    term = apart * part * (count - 1.0)
+    found.mean[m, i] += part
+    found.fourth[m, i] += part * part * (term * (count * count - 3.0 * count + 3.0) + 6.0 * second) - 4.0 * part * third
+    found.third[m, i] += part * (term * (count - 2.0) - 3.0 * second)
+    found.second[m, i] += term

@@ -119,6 +119,10 @@ class Experiment:
             In which order evidence reads the rewards of each metric: as they were ``asked`` for, which is right
             whatever is late or slow; or complete pulls as they were ``told``, for delays that have nothing to do with
             values. ``asked`` unless given.
+        rare
+            Of metrics with an unknown or shared variance: no objective is decided before the arms in question have
+            log(1/delta) / rare rewards, so that extremes of that frequency would have shown; 0.02 unless given, None to
+            take extremes for ruled out.
         """
         refuse_unknown("create", options, ExperimentOptions)
         if not is_name(name) or len(name) > LONGEST_NAME or name in (".", ".."):

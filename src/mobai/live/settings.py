@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from mobai.engine import RARE
 from mobai.engine.asks import AT_ONCE, ORDERS
 from mobai.errors import ConflictError, InputError
 from mobai.problem import Objective, Problem
@@ -32,6 +33,7 @@ EVIDENCE = 3
 
 
 _READS_IN_ORDER = 3
+_LEAST_RARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,8 @@ class Settings:
         The Unix time after which none is handed out; None for never.
     order
         In which order evidence reads rewards: as they were ``asked`` for, or as they were ``told``.
+    rare
+        How rare an extreme may be that must not hide, of metrics whose noise is estimated; None to rule them out.
     evidence
         How evidence was weighed when it was created: the number of the way.
     """
@@ -77,6 +81,7 @@ class Settings:
     max_samples: int | None = None
     until: float | None = None
     order: str = "asked"
+    rare: float | None = RARE
     evidence: int = EVIDENCE
 
     @property
@@ -113,6 +118,7 @@ class ExperimentOptions(TypedDict, total=False):
     max_samples: int | None
     until: float | str | datetime | None
     order: str
+    rare: float | None
 
 
 def new_settings(
@@ -128,10 +134,13 @@ def new_settings(
     max_samples: int | None = None,
     until: float | str | datetime | None = None,
     order: str = "asked",
+    rare: float | None = RARE,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
     if on_broken not in ("bar", "tell"):
         raise InputError(f"on_broken must be bar or tell, not {on_broken!r}")
+    if rare is not None and not (is_number(rare) and _LEAST_RARE <= rare < 1):
+        raise InputError(f"rare must be a number from {_LEAST_RARE:g} to 1, or None, not {rare!r}")
     if order not in ORDERS:
         raise InputError(f"order must be asked or told, not {order!r}")
     if max_samples is not None and (
@@ -159,7 +168,20 @@ def new_settings(
     patience = None if expire_after is None else float(expire_after)
     end = None if until is None else moment_of(until)
     most = None if max_samples is None else int(max_samples)
-    return Settings(problem, x, sampling, int(seed), focus, patience, float(reserve), on_broken, most, end, order)
+    return Settings(
+        problem,
+        x,
+        sampling,
+        int(seed),
+        focus,
+        patience,
+        float(reserve),
+        on_broken,
+        most,
+        end,
+        order,
+        None if rare is None else float(rare),
+    )
 
 
 def is_own_rule(address: str) -> bool:
@@ -195,6 +217,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
         **({"max_samples": settings.max_samples} if settings.max_samples is not None else {}),
         **({"until": settings.until} if settings.until is not None else {}),
         **({"order": settings.order} if settings.order != "asked" else {}),
+        **({"rare": settings.rare} if settings.rare != RARE and settings.order != AT_ONCE else {}),
         "evidence": settings.evidence,
     }
 
@@ -213,6 +236,7 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         max_samples=body.get("max_samples"),
         until=body.get("until"),
         order=body.get("order", "asked" if body.get("evidence", 1) >= _READS_IN_ORDER else AT_ONCE),
+        rare=body.get("rare", RARE if body.get("evidence", 1) >= _READS_IN_ORDER else None),
         evidence=body.get("evidence", 1),
     )
 

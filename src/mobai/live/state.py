@@ -462,5 +462,6 @@ def new_engine(settings: Settings) -> Engine:
         log_inv_delta=x,
         bars_broken=bars,
         order=settings.order,
+        rare=settings.rare,
         follows_health=True,
     )

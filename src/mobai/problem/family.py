@@ -50,6 +50,8 @@ class Family:
         Whether the mean determines the standard deviation.
     continuous
         Whether two rewards are never equal, but for rounding.
+    hides_extremes
+        Whether the noise is estimated from the rewards alone, so that extremes that have not come yet are not in it.
     """
 
     word: ClassVar[str] = ""
@@ -58,6 +60,7 @@ class Family:
     exactly_gaussian: ClassVar[bool] = False
     noise_follows_mean: ClassVar[bool] = False
     continuous: ClassVar[bool] = False
+    hides_extremes: ClassVar[bool] = False
 
     @property
     def scale(self) -> float | None:
@@ -200,6 +203,7 @@ class UnknownVariance(Family):
     word: ClassVar[str] = "unknown-variance"
     model: ClassVar[str] = "student"
     continuous: ClassVar[bool] = True
+    hides_extremes: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,7 @@ class SharedVariance(Family):
     word: ClassVar[str] = "shared-variance"
     model: ClassVar[str] = "shared"
     continuous: ClassVar[bool] = True
+    hides_extremes: ClassVar[bool] = True
 
     def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
         """Return the standard deviation of rewards with these means, which must be the same for all arms."""

@@ -96,6 +96,8 @@ class StatusOut(BaseModel):
     doubts: Annotated[dict[str, str | None], _about("What speaks against the family of a metric.")]
     refused: Annotated[int, _about("Pulls that were lost because of their value.")]
     lost: Annotated[int, _about("Pulls that were said to be lost for reasons that have nothing to do with any result.")]
+    held: Annotated[list[bool], _about("Per objective: it has the evidence, and too few to rule out rare extremes.")]
+    least: Annotated[int, _about("How many rewards it takes to rule them out.")]
     alarms: Annotated[list[str], _about("What else speaks against calling it certified.")]
     remarks: list[str]
     pulls: Annotated[int, _about("Assignments that were answered.")]

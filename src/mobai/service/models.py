@@ -46,6 +46,7 @@ class NewExperiment(_Model):
     max_samples: Annotated[int | None, Field(strict=True)] = None
     until: Number | str | None = None
     order: str = "asked"
+    rare: Number | None = 0.02
     by: By = None
 
 

@@ -165,6 +165,8 @@ def status_json(status: Status) -> dict[str, Any]:
         "refused": verdict.refused,
         "lost": verdict.lost,
         "alarms": list(verdict.alarms),
+        "held": list(verdict.held),
+        "least": verdict.least,
         "remarks": status_remarks(status),
         "pulls": verdict.pulls,
         "stopped": verdict.stopped,

@@ -82,5 +82,5 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
         Paragraph(intervals_caption(verdict, analysis.intervals)),
         Paragraph(analysis.assumption),
         *map(Paragraph, analysis.findings),
-        *(Paragraph(remark) for remark in verdict.remarks),
+        *map(Paragraph, [*verdict.remarks, *verdict.reservations, *verdict.assumptions]),
     ]

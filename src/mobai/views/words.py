@@ -232,7 +232,12 @@ def span_words(seconds: float) -> str:
 def status_remarks(status: Status) -> list[str]:
     """Return what else a reader should know: doubts, what is outstanding, earlier decisions, means that drifted."""
     names, answered = status.verdict.problem.metric_names, status.verdict.pulls
-    remarks = [*status.verdict.remarks, *status.verdict.assumptions, *held_up_texts(status)]
+    remarks = [
+        *status.verdict.remarks,
+        *status.verdict.reservations,
+        *status.verdict.assumptions,
+        *held_up_texts(status),
+    ]
     held_up = {one.metric for one in status.waiting}
     for name, reported in zip(names, status.pulls.sum(axis=0).tolist(), strict=True):
         if reported < answered and name not in held_up:

@@ -101,6 +101,8 @@ def verdict_of(facts: Facts, settings: Settings, problem: Problem | None = None)
         refused=facts["refused"],
         lost=facts["lost"],
         alarms=tuple(facts["alarms"]),
+        held=tuple(facts["held"]),
+        least=facts["least"],
         reaches=partial(GLR(reserve=settings.reserve).reached, settings.problem),
     )
 

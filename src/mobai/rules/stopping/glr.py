@@ -127,6 +127,8 @@ class GLRMonitor:
         self.roster = Roster.of(problem, np.ones(problem.shape[0], np.bool_), rule.reserve)
         self._kind, self._sticky = rule.kind, rule.sticky
         self._blocks, self._found = np.full((len(self.records.bars), 3), -1), np.empty(len(self.records.bars))
+        # Of each group of objectives: how many rewards the arms in question must have before it is decided.
+        self.least = np.zeros(len(self.records.bars))
 
     def scoring(self, pulls: int) -> Scoring:
         """Return how pairs are scored after this many pulls."""
@@ -135,7 +137,7 @@ class GLRMonitor:
     def look(self, observations: Observations, at: float | None = None) -> bool:
         """Enter what exceeds all evidence so far, or the only level that matters; whether something did."""
         found, arrays, scoring = self._found, observations.arrays, self.scoring(observations.told)
-        if not kernels.look(scoring, self._sticky, arrays, self.records.bars, self._blocks, found):
+        if not kernels.look(scoring, self._sticky, arrays, self.records.bars, self.least, self._blocks, found):
             return False
         self._enter(scoring, observations, at)
         return True
@@ -154,7 +156,7 @@ class GLRMonitor:
         Return how many looks were taken with those before ``begin``, and whether something was found, to be entered.
         """
         scoring = self.scoring(observations.told)
-        records = self.records.bars, self._blocks, self._found
+        records = self.records.bars, self.least, self._blocks, self._found
         read = rows.arms, rows.rewards, rows.first
         done, pulls = kernels.fold(scoring, observations.arrays, repeats, health, records, read, looks, begin)
         observations.told += pulls
@@ -197,6 +199,15 @@ class RosterMonitor(GLRMonitor):
         """Return the levels of the confidence intervals that are right together with the decisions."""
         arms = self.roster.interval_levels(log_inv_delta, len(self._problem.metrics))
         return IntervalLevels(arms, self._rule.level(self._problem, log_inv_delta))
+
+    def lacks(self, observations: Observations, objective: int, level: float) -> bool:
+        """Whether the evidence of an objective is enough, and the arms in question have too few rewards."""
+        scoring, arrays = self.scoring(observations.told), observations.arrays
+        if not self.least[objective] > 0 or not kernels.lacking(
+            scoring, arrays, objective, self.least[objective], level
+        ):
+            return False
+        return bool(self.evidence(observations)[objective] > level)
 
     def reopen(self, objective: int) -> None:
         """Forget what was decided on an objective."""
