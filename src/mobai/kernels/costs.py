@@ -16,6 +16,7 @@ from mobai.kernels.observations import (
     SHARED,
     UNIT,
     ObservationArrays,
+    cautious_scatter,
     count_of,
     find_leader,
     gap_between,
@@ -25,7 +26,7 @@ from mobai.kernels.observations import (
     scatter_of,
 )
 from mobai.kernels.student import Sample, student_cost
-from mobai.kernels.unit import unit_cost
+from mobai.kernels.unit import spread_parts, unit_cost
 
 
 @inner_kernel
@@ -91,9 +92,26 @@ def estimated_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
         eps = obs.objectives.eps[m] / obs.objectives.width[m]
         if position(obs, m, best) + eps < position(obs, m, i):
             return 0.0
-        return unit_cost(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
+        if obs.objectives.bins[m] == 1:
+            return unit_cost(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
+        own, other = growths(obs, m, best, i)
+        return own + other
     gap = gap_between(obs, m, best, i)
     return student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[0]
+
+
+@kernel
+def growths(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[float, float]:
+    """Return what each arm contributes to the cost of a pair with rewards in a range that are no coins.
+
+    Coins vary most: bets on other rewards grow faster, as fast as their scatter allows.
+    """
+    width = obs.objectives.width[m]
+    n_b, n_i = max(count_of(obs, m, best), 1.0), max(count_of(obs, m, i), 1.0)
+    variance_b = cautious_scatter(obs, m, best) / n_b / (width * width)
+    variance_i = cautious_scatter(obs, m, i) / n_i / (width * width)
+    mean_b, mean_i = position(obs, m, best), position(obs, m, i)
+    return spread_parts(n_b, mean_b, variance_b, n_i, mean_i, variance_i, obs.objectives.eps[m] / width)
 
 
 @inner_kernel

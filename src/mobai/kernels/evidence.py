@@ -26,6 +26,7 @@ from mobai.kernels.observations import (
 )
 from mobai.kernels.shared import SHARE, noise_bound
 from mobai.kernels.student import Sample, student_score
+from mobai.kernels.unit import unit_cost
 
 # The thresholds of mobai.theory.thresholds.
 MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
@@ -76,6 +77,10 @@ def score_of(
     if obs.limits.what.shape[0] > 0 and obs.means[m, b] + obs.objectives.eps[m] < obs.means[m, i]:
         return -math.inf  # better, but it does not seem to keep every limit
     if scoring.kind != MIXTURE:
+        if model == UNIT and obs.objectives.bins[m] > 1:
+            # Proven with the cost of coins, which no rewards in the range are below.
+            eps = obs.objectives.eps[m] / obs.objectives.width[m]
+            z = unit_cost(n_b, position(obs, m, b), n_i, position(obs, m, i), eps)
         return z - penalty_of(scoring.kind, n_b, n_i, scoring.pulls, obs.costs.size)
     if model == NORMAL:
         return normal_evidence(obs, m, b, i, level, beyond)

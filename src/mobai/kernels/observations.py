@@ -96,6 +96,20 @@ def scatter_of(obs: ObservationArrays, m: int, i: int) -> float:
 
 
 @kernel
+def cautious_scatter(obs: ObservationArrays, m: int, i: int) -> float:
+    """Return an arm's scatter in a known range, as if there had been half a reward more at either end of it.
+
+    Equal first rewards do not look like rewards that never vary. Of coins it is what the mean says.
+    """
+    n, p, width = max(count_of(obs, m, i), 1.0), position(obs, m, i), obs.objectives.width[m]
+    mean = (n * p + 0.5) / (n + 1.0)
+    if obs.objectives.bins[m] == 1:
+        return width * width * n * mean * (1.0 - mean)
+    within = scatter_of(obs, m, i) / (width * width)
+    return width * width * n * max((within + n * p * p + 0.5) / (n + 1.0) - mean * mean, 0.0)
+
+
+@kernel
 def position(obs: ObservationArrays, m: int, i: int) -> float:
     """Return where an arm's mean lies in the range of its objective, between 0 and 1."""
     return min(max(obs.means[m, i] / obs.objectives.width[m], 0.0), 1.0)
@@ -240,8 +254,7 @@ def estimate_noise(obs: ObservationArrays, m: int, i: int) -> None:
     if obs.objectives.model[m] == STUDENT:
         obs.sd[m, i] = math.sqrt(scatter_of(obs, m, i) / count)
     else:
-        p = (position(obs, m, i) * count + 0.5) / (count + 1.0)
-        obs.sd[m, i] = obs.objectives.width[m] * math.sqrt(p * (1.0 - p))
+        obs.sd[m, i] = math.sqrt(cautious_scatter(obs, m, i) / count)
     obs.spread[m, i] = obs.sd[m, i] * obs.sd[m, i] / count
 
 

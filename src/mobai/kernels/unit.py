@@ -70,6 +70,45 @@ def unit_cost(count_b: float, mean_b: float, count_i: float, mean_i: float, eps:
 
 
 @kernel
+def reach_of(mean: float, variance: float) -> float:
+    """Return where rewards that are not 0 lie, if they are at one place: of all with this mean and variance, the worst.
+
+    Bets that the mean is above a number win least on these (a Chebyshev system: the logarithm's third derivative is
+    positive), and as much as on coins with a side of that height.
+    """
+    return min((variance + mean * mean) / mean, 1.0) if mean > 0.0 else 1.0
+
+
+@kernel
+def spread_parts(
+    count_b: float, mean_b: float, variance_b: float, count_i: float, mean_i: float, variance_i: float, eps: float
+) -> tuple[float, float]:
+    """Return by how much the best bets on each arm would have grown, where the two grow least together.
+
+    Bets that b is above a mean and that i is below that mean plus eps, on rewards with these means and variances.
+    """
+    reach_b, reach_i = reach_of(mean_b, variance_b), reach_of(1.0 - mean_i, variance_i)
+    own, other = mean_b / reach_b, (1.0 - mean_i) / reach_i
+    low, high = max(mean_i - eps, 0.0), min(mean_b, 1.0 - eps)
+    if not high > low:
+        return 0.0, 0.0
+    for _ in range(40):
+        m = 0.5 * (low + high)
+        p, q = m / reach_b, (1.0 - m - eps) / reach_i
+        slope = count_i * (other - q) / (reach_i * q * (1.0 - q)) if 0.0 < q < 1.0 else 0.0
+        slope -= count_b * (own - p) / (reach_b * p * (1.0 - p)) if 0.0 < p < 1.0 else 0.0
+        if slope > 0.0:
+            high = m
+        else:
+            low = m
+    m = 0.5 * (low + high)
+    p, q = m / reach_b, (1.0 - m - eps) / reach_i
+    part_b = log_likelihood(count_b, own, own) - log_likelihood(count_b, own, p)
+    part_i = log_likelihood(count_i, other, other) - log_likelihood(count_i, other, q)
+    return max(part_b, 0.0), max(part_i, 0.0)
+
+
+@kernel
 def unit_score(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
     """Log E of the pair: the mixture over the best null."""
     price_b = log_likelihood(count_b, mean_b, mean_b) - log_mixture(count_b, mean_b)

@@ -10,7 +10,18 @@ import numpy as np
 from mobai.kernels.compiled import kernel
 from mobai.kernels.dense import Integers, Matrix, Vector
 from mobai.kernels.limits import distance, easiest_to_break
-from mobai.kernels.observations import BASELINE, BROKEN, KEPT, METRIC, NORMAL, ObservationArrays, gap_between
+from mobai.kernels.observations import (
+    BASELINE,
+    BROKEN,
+    KEPT,
+    METRIC,
+    NORMAL,
+    UNIT,
+    ObservationArrays,
+    gap_between,
+    position,
+)
+from mobai.kernels.unit import log_likelihood, reach_of
 
 # Beside the largest gap a smaller one than this is a tie.
 LEAST_SHARE_OF_GAP = 1e-60
@@ -53,13 +64,48 @@ def relative_variance(obs: ObservationArrays, best: Integers, variance: Matrix) 
     objectives = rows - obs.limits.what.shape[0]
     for row in range(rows):
         m = metric_of(obs, rows, row)
-        largest = largest_in_row(obs.sd, m)
+        largest = largest_noise(obs, m)
         known = obs.objectives.model[m] == NORMAL
         for i in range(variance.shape[1]):
-            share = obs.sd[m, i] / largest if largest > 0.0 else 1.0
+            share = noise_of(obs, m, i) / largest if largest > 0.0 else 1.0
             variance[row, i] = share * share if known else max(share * share, LEAST_ESTIMATE)
         if row >= objectives and obs.limits.what[row - objectives, BASELINE] < 0 and best[row] >= 0:
             variance[row, best[row]] = 0.0
+
+
+@kernel
+def noise_of(obs: ObservationArrays, m: int, i: int) -> float:
+    """Return the standard deviation to plan an arm with.
+
+    Of rewards in a range, that of Gaussian ones on which bets would grow as fast: half-way to the leader, or from it to
+    the next.
+    """
+    sd, width = obs.sd[m, i], obs.objectives.width[m]
+    if obs.objectives.model[m] != UNIT or obs.objectives.bins[m] == 1:
+        return sd
+    best, leads = position(obs, m, obs.leaders[m]), i == obs.leaders[m]
+    half = 0.5 * (best - position(obs, m, i))
+    if leads:
+        half = 0.5
+        for j in range(obs.means.shape[1]):
+            if j != i and obs.active[j]:
+                half = min(half, 0.5 * (best - position(obs, m, j)))
+    mean = best if leads else 1.0 - position(obs, m, i)
+    if not 0.0 < half < mean:
+        return sd
+    reach = reach_of(mean, sd * sd / (width * width))
+    share, null = mean / reach, (mean - half) / reach
+    growth = log_likelihood(1.0, share, share) - log_likelihood(1.0, share, null)
+    return width * half / math.sqrt(2.0 * growth) if growth > 0.0 else sd
+
+
+@kernel
+def largest_noise(obs: ObservationArrays, m: int) -> float:
+    """Return the largest standard deviation to plan with."""
+    largest = noise_of(obs, m, 0)
+    for i in range(1, obs.sd.shape[1]):
+        largest = max(largest, noise_of(obs, m, i))
+    return largest
 
 
 @kernel
@@ -90,7 +136,7 @@ def plan_with(obs: ObservationArrays, gaps: Matrix, best: Integers, codes: Integ
     objectives = rows - obs.limits.what.shape[0]
     unit, changed = 0.0, False
     for m in range(objectives):
-        b, noise = obs.leaders[m], largest_in_row(obs.sd, m)
+        b, noise = obs.leaders[m], largest_noise(obs, m)
         noise = noise if noise > 0.0 else 1.0
         changed = changed or best[m] != b
         best[m] = b
@@ -165,7 +211,7 @@ def pair_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
 @kernel
 def standardised(obs: ObservationArrays, c: int, i: int, claim: int) -> float:
     """Return how far an arm is on the side that a claim speaks of, over the noise of its metric; else 0."""
-    noise = largest_in_row(obs.sd, obs.limits.what[c, METRIC])
+    noise = largest_noise(obs, obs.limits.what[c, METRIC])
     return max(distance(obs, c, i, claim), 0.0) / (noise if noise > 0.0 else 1.0)
 
 

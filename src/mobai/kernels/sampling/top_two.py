@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mobai.kernels.compiled import entry, kernel
-from mobai.kernels.costs import refresh
+from mobai.kernels.costs import growths, refresh
 from mobai.kernels.dense import Integers, Vector
 from mobai.kernels.limits import easiest_to_break, hardest_to_keep
 from mobai.kernels.observations import (
@@ -134,6 +134,8 @@ def pull_towards(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[flo
         leaders = student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[1]
         return leaders, 1.0 - leaders
     if obs.objectives.model[m] == UNIT and obs.costs[m, i] > 0.0:
+        if obs.objectives.bins[m] > 1:
+            return growths(obs, m, best, i)
         own, other = position(obs, m, best), position(obs, m, i)
         return unit_parts(n_b, own, n_i, other, obs.objectives.eps[m] / obs.objectives.width[m])
     return obs.spread[m, best], obs.spread[m, i]

@@ -10,7 +10,7 @@ from mobai.kernels.compiled import array_kernel, kernel
 from mobai.kernels.dense import Integers, Vector, fill
 from mobai.kernels.observations import ObservationArrays, gap_between
 from mobai.kernels.oracle import find_weights
-from mobai.kernels.sampling.planning import CLOSED, Plan, largest_in_row, plan_with, relative_variance, track
+from mobai.kernels.sampling.planning import CLOSED, Plan, largest_noise, plan_with, relative_variance, track
 from mobai.kernels.trial import least_asked
 
 TARGET_GAP = 1e-9
@@ -88,7 +88,7 @@ def find_oracle(obs: ObservationArrays, weights: Vector) -> None:
     gaps, variance = np.empty((objectives, arms)), np.empty((objectives, arms))
     relative_variance(obs, obs.leaders, variance)
     for m in range(objectives):
-        b, noise = obs.leaders[m], largest_in_row(obs.sd, m)
+        b, noise = obs.leaders[m], largest_noise(obs, m)
         noise = noise if noise > 0.0 else 1.0
         for i in range(arms):
             gaps[m, i] = gap_between(obs, m, b, i) / noise / math.sqrt(variance[m, i] + variance[m, b])
