@@ -31,7 +31,7 @@ def main() -> Experiment:
         MemoryJournal(),
         "landing pages",
         list(PAGES),
-        ["signup:bernoulli", "seconds:unknown-variance"],
+        ["signup:bernoulli", "seconds:bounded=0..120"],
         guardrails=["errors:bernoulli:at-most=0.05:eps=0.05"],
         baseline="control",
         delta=0.05,

@@ -22,7 +22,7 @@ def visit(page: str, luck: random.Random) -> dict[str, float]:
 
 def main(address: str) -> None:
     """Begin the experiment, or join it, and work until it is decided."""
-    objectives = ["signup:bernoulli", "seconds:min:unknown-variance"]
+    objectives = ["signup:bernoulli", "seconds:min:bounded=0..30"]
     try:
         test = Experiment.create(address, "landing page", list(ARMS), objectives, delta=0.05)
     except ConflictError:

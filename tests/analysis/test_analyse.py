@@ -242,3 +242,22 @@ def test_an_order_by_value_is_noticed() -> None:
     for log in ([{"arm": "A", "x": 1.0, "at": "soon"}, {"arm": "B", "x": 1.0, "at": 3}], [{"arm": "A", "x": 1.0}] * 3):
         with pytest.raises(InputError, match=r"row 1: at must be a number or an ISO|time: there is no column 'at'"):
             analyse(log, ["x:gaussian=1"], time="at", arms=["A", "B"])
+
+
+def test_the_forecast_counts_pulls_where_metrics_are_missing_by_design() -> None:
+    """Every visitor is of one of four groups, and has a metric of that group alone."""
+    objectives, ratios = [f"group {g}:bernoulli" for g in range(4)], []
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 3])
+        log = []
+        for n in range(12000):
+            clicked = float(rng.random() < (0.5 if n % 2 else 0.35))
+            row: dict[str, Any] = {"arm": "AB"[n % 2]} | {f"group {g}": None for g in range(4)}
+            log.append(row | {f"group {rng.integers(4)}": clicked})
+        late = analyse(log, objectives, ordered=True)
+        assert late.verdict.stopped_at is not None
+        early = analyse(log[:1200], objectives)
+        if early.forecast is not None and math.isfinite(early.forecast.samples) and early.forecast.samples > 0:
+            ratios.append((1200 + early.forecast.samples) / late.verdict.stopped_at)
+    assert len(ratios) >= 4
+    assert 1 / 3 < np.median(ratios) < 5  # the slowest of four forecasts, each of them uncertain

@@ -49,7 +49,7 @@ def _play(rule: SamplingRule) -> None:
     objectives = ["one:gaussian=1", "two:shared-variance", "three:bernoulli"]
     for guardrails in ([], ["three:at-most=0.5:eps=0.1"]):
         problem = Problem(2, objectives, guardrails=guardrails, baseline="arm 0")
-        engine = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1e-3, follows_health=True)
+        engine = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1e-3, rare=0.02, follows_health=True)
         rng = np.random.default_rng(0)
         for step in range(16):
             arm = engine.choose(rng) if step == 2 else step % 2

@@ -93,18 +93,20 @@ def remaining_samples(
 
     Per objective, arms get their shares of the single-objective optimum (Garivier and Kaufmann 2016, approximately),
     and what is to come is like what has been: the same means, scatter and histograms, more often. The evidence is that
-    of the family. A number to plan with, no more: it forgets what the estimates themselves are uncertain of.
+    of the family, and metrics come as often as they have. A number to plan with, no more: it forgets what the estimates
+    themselves are uncertain of.
     """
     arrays = observations.arrays
     active = arrays.active.astype(np.bool_)
     least = np.where(arrays.objectives.model == NORMAL, 1, _FEWEST)
     if (arrays.counts[:, active] < least[:, None]).any():
         return None
-    now = arrays.counts.min(axis=0)
-    targets = np.array(
-        [_target(arrays, m, now, level, scoring) if undecided[m] else now for m in range(len(arrays.leaders))]
-    )
-    more = np.maximum(targets - now, 0.0)
+    more = np.zeros((len(arrays.leaders), len(active)))
+    for m in np.flatnonzero(undecided).tolist():
+        now = arrays.counts[m]
+        # A metric that comes with every fourth pull takes four pulls a reward.
+        often = np.where(active, now / np.maximum(arrays.answered, 1), 1.0)
+        more[m] = np.maximum(_target(arrays, m, now, level, scoring) - now, 0.0) / often
     per_arm = more.max(axis=0)
     return Remaining(float(per_arm.sum()), more.sum(axis=1), per_arm)
 
@@ -124,7 +126,7 @@ def remaining_with_limits(
     least = np.where(arrays.objectives.model == NORMAL, 1, _FEWEST)
     if (arrays.counts[:, free] < least[:, None]).any():
         return None
-    now = arrays.counts.min(axis=0)
+    now = arrays.answered
     grown = _copied(arrays)
 
     def exceeds(factor: float, m: int) -> bool:

@@ -25,7 +25,7 @@ ROLES = {
 KINDS = {
     "bernoulli": "yes or no (0 or 1): clicks, signups, errors",
     "bounded": "a number in a range: ratings, scores, money or times with a cap",
-    "unknown-variance": "a number without a range, nearly bell-shaped: averages",
+    "unknown-variance": "a number without a range, bell-shaped, without rare extremes: averages",
     "shared-variance": "the same, with one spread for all variants",
     "gaussian": "bell-shaped, with a known standard deviation",
     "subgaussian": "no heavier tails than a bell of this standard deviation",
