@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from mobai import Experiment, InputError, StorageError
-from mobai.live.journal import Event, Handle, Journal, MemoryJournal, sealed
+from mobai import Experiment, InputError, Problem, StorageError
+from mobai.live.journal import Event, Handle, Journal, MemoryJournal, Snapshot, sealed
+from mobai.live.settings import new_settings, to_body
 from mobai.live.sql import SqlJournal
 from mobai.live.state import State
+from mobai.rules.stopping import Decision
 from mobai.testing import check_journal
 
 
@@ -99,3 +102,30 @@ def test_journals_of_every_version(version: int) -> None:
     status = Experiment.load(journal, "test").status()
     assert status.weighed_otherwise
     assert status.verdict.pulls == state.engine.told
+
+
+def test_what_an_earlier_version_decided_stands() -> None:
+    """It is in that version's last snapshot, and is written into the journal with the next change."""
+    created = {"name": "x", **to_body(new_settings(Problem(["A", "B"], ["click:bernoulli", "late:bernoulli"])))}
+    first = sealed(Event(1, "created", 1.0, {**created, "evidence": 2}), "")
+    journal = MemoryJournal()
+    handle = journal.create("x", first)
+    facts = {"layout": 12, "seq": 1, "decisions": [[1, 40, 7.0], None], "arrays": []}
+    text = json.dumps(facts).encode()
+    data = len(text).to_bytes(8, "big") + text
+    journal.save_snapshot(handle, Snapshot(1, hashlib.sha256(data).digest() + data))
+    test = Experiment.load(journal, "x")
+    assert test.verdict().decisions == (Decision(1, 40, 7.0), None)
+    assert test.status().weighed_otherwise
+    assert test.verify().intact
+    assert [event.kind for event in test.history()] == ["created"]
+    # Rewards are read as they were told, reward by reward, whatever was asked before.
+    one, two = test.ask(2)
+    assert [event.kind for event in test.history()] == ["created", "stood", "asked"]
+    test.tell(two, {"click": 1})
+    assert test.status().pulls.sum() == 1
+    again = Experiment.load(journal, "x")
+    assert again.verdict().decisions == test.replay().verdict.decisions == (Decision(1, 40, 7.0), None)
+    assert again.verify().intact
+    test.drop(one)
+    assert test.status().waiting == ()

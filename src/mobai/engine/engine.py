@@ -313,6 +313,11 @@ class Engine:
         self._evidence.monitor.look(self.observations, at)
         self._set_focus(at)
 
+    def let_stand(self, objective: int, decision: Decision) -> None:
+        """Take over a decision at the only delta that was made with evidence of another kind."""
+        self._evidence.changing.restore(objective, decision)
+        self._set_focus(decision.at)
+
     def stopped(self, log_inv_delta: float | None = None) -> bool:
         """Whether every objective has been decided at an error probability; much cheaper than a verdict."""
         return None not in self._evidence.monitor.decisions(self._log_inv_delta_asked(log_inv_delta))

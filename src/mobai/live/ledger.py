@@ -149,6 +149,7 @@ class Ledger:
 
     def known(self) -> State:
         """Return the state as far as this process knows it, at first from a snapshot."""
+        kept = None
         if self._state is None:
             kept = self.journal.snapshot(self.handle)
             self._saved = 0 if kept is None else kept.seq
@@ -161,7 +162,10 @@ class Ledger:
             if kept is not None and self._state is None:
                 _log.warning("%s: the snapshot of event %d is not usable; reading all", self.handle.name, kept.seq)
         if self._state is None:
+            before = None if kept is None else snapshots.decided_before(kept)
             self._state = self.fold()
+            if before is not None and kept is not None:
+                self._state.let_stand(before, kept.seq)
         return self._state
 
     def _agrees(self, state: State) -> bool:

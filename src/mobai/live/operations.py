@@ -255,6 +255,8 @@ def settle_due(change: Change) -> None:
     state, now = change.state, time.time()
     if state.closed_at is not None:
         return
+    if state.to_stand:
+        change.add("stood", {"decisions": state.to_stand})
     lapsed = [[number, metrics] for number, metrics in state.lapsed(now)]
     for start in range(0, len(lapsed), _MOST_ROWS_PER_EVENT):
         change.add("told", {"reports": lapsed[start : start + _MOST_ROWS_PER_EVENT], "lapsed": True})

@@ -22,6 +22,8 @@ from mobai.views.data import problem_json
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
 _LAYOUT = 13
+# The last one whose evidence was weighed otherwise: what was decided then stands.
+_LAYOUT_BEFORE = 12
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -66,6 +68,35 @@ def restore(snapshot: Snapshot) -> State | None:
         return _rebuild(facts, arrays)
     except Exception:
         return None
+
+
+def is_of_another_version(snapshot: Snapshot) -> bool:
+    """Whether this is a sound snapshot that another version has written."""
+    facts = _facts_of(snapshot)
+    return facts is not None and facts.get("layout") != _LAYOUT
+
+
+def decided_before(snapshot: Snapshot) -> list[Decision | None] | None:
+    """Return what the version before, which weighed evidence otherwise, had decided; None if this is not from it."""
+    facts = _facts_of(snapshot)
+    if facts is None or facts.get("layout") != _LAYOUT_BEFORE:
+        return None
+    try:
+        return _decisions(facts["decisions"])
+    except (LookupError, TypeError):
+        return None
+
+
+def _facts_of(snapshot: Snapshot) -> dict[str, Any] | None:
+    """Return what a sound snapshot says of itself."""
+    digest, data = snapshot.data[:_DIGEST], snapshot.data[_DIGEST:]
+    if digest != _digest(data):
+        return None
+    try:
+        facts = json.loads(data[8 : 8 + int.from_bytes(data[:8], "big")])
+    except ValueError:
+        return None
+    return facts if isinstance(facts, dict) else None
 
 
 def _pack(facts: dict[str, Any], arrays: dict[str, Any]) -> bytes:

@@ -28,7 +28,7 @@ from mobai.live.settings import Settings, from_body, with_arm
 from mobai.live.trace import Series, Trace
 from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
 from mobai.problem import Problem
-from mobai.rules.stopping import GLR
+from mobai.rules.stopping import GLR, Decision
 from mobai.seeds import NumberedStreams
 from mobai.views.data import time_text
 
@@ -78,6 +78,8 @@ class State:
         self.lost = 0  # pulls that were said to be lost for reasons that have nothing to do with any result
         self.late: dict[tuple[int, int], float] = {}  # what came too late, by assignment and metric
         self.seq = 1
+        # What an earlier version had decided, as long as the journal does not say it.
+        self.to_stand: dict[str, list[Any]] = {}
         self._recorded_before: list[Outcome] = []  # in the same moment
         self.timeline: list[Milestone] = []
         self._engine = new_engine(self.settings)
@@ -398,6 +400,27 @@ class State:
         if status not in statuses or not missing:
             raise InputError(f"assignment {number} is {STATUS_NAMES[status]}")
 
+    def let_stand(self, decisions: list[Decision | None], seq: int) -> None:
+        """Let what an earlier version had decided up to an event stand, unless arms came or went since."""
+        if self.settings.order != AT_ONCE or any(one.arm is not None and one.seq > seq for one in self.timeline):
+            return
+        names, now = self.problem.objective_names, self.engine.verdict().decisions
+        found = {
+            name: list(old)
+            for name, old, new in zip(names, decisions, now, strict=True)
+            if old is not None and (new is None or new.arm != old.arm)
+        }
+        self._stand(found)
+        self.to_stand = found
+
+    def _stood(self, event: Event) -> None:
+        self._stand(event.body["decisions"])
+        self.to_stand = {}
+
+    def _stand(self, decisions: dict[str, list[Any]]) -> None:
+        for name, decision in decisions.items():
+            self.engine.let_stand(self.problem.objective_names.index(name), Decision(*decision))
+
     def _arm_added(self, event: Event) -> None:
         row = [np.nan if value is None else value for value in event.body["sd"]]
         self.engine.add_arm(with_arm(self.problem, event.body["arm"], row), event.at)
@@ -438,6 +461,7 @@ def _explained(engine: Engine, x: float, coins: np.random.Generator, ending: str
 
 _HANDLERS: dict[str, Callable[[State, Event], None]] = {
     "told": State._told,
+    "stood": State._stood,
     "recorded": State._recorded,
     "dropped": State._dropped,
     "expired": State._expired,

@@ -169,8 +169,10 @@ class _Reading:
     def _found_snapshot(self) -> Finding:
         if self._kept is None:
             return Finding("snapshot", True, "none")
+        if snapshots.is_of_another_version(self._kept):
+            return Finding("snapshot", True, f"that of event {self._kept.seq:,} is of another version, and is not used")
         if snapshots.restore(self._kept) is None:
-            words = f"that of event {self._kept.seq:,} is damaged or of another version, and is not used"
+            words = f"that of event {self._kept.seq:,} is damaged, and is not used"
             return Finding("snapshot", False, words)
         if self._snapshot_agrees is None:
             return Finding("snapshot", False, "not compared: there is no state")

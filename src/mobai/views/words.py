@@ -250,8 +250,8 @@ def status_remarks(status: Status) -> list[str]:
     ]
     if status.weighed_otherwise:
         remarks.append(
-            "begun with an earlier version, which weighed evidence otherwise: what it showed as decided may have been "
-            "something else, and the two together are wrong with probability up to 2 delta"
+            "begun with an earlier version, which weighed evidence otherwise, and read as it is told: what was decided "
+            "stands, and the two together are wrong with probability up to 2 delta"
         )
     if status.ending and status.closed_at is None:
         remarks.append(status.ending)
