@@ -11,6 +11,7 @@ from mobai import Experiment
 from mobai.engine.reward_health import RATE
 from mobai.live.health import _least_rate, _log_mixture, _log_most
 from mobai.live.journal import MemoryJournal
+from mobai.views import happenings_json
 
 OBJECTIVES = ["click:bernoulli", "latency:min:gaussian=10", "score:bounded=0..1", "load:shared-variance"]
 
@@ -131,3 +132,34 @@ def test_ratings_at_the_upper_end_are_no_cut(family: str, step: float, kinds: li
     values = np.arange(low, high + step / 2, step).tolist()
     test.record_all([("AB"[n % 2], {"rating": values[n // 2 % len(values)]}) for n in range(400)])
     assert [one.kind for one in test.concerns()] == kinds
+
+
+def test_losses_that_differ_suspend_the_certificate_at_once() -> None:
+    test = live("attrition")
+    verdict = test.verdict()
+    assert not verdict.certified
+    (alarm,) = verdict.alarms
+    assert alarm.startswith("answers are lost more often for some arms")
+    assert f"not certified: {alarm}" in verdict.remarks
+    assert any(one["kind"] == "uncertified" for one in happenings_json(test.status()))
+    assert live("").verdict().certified
+
+
+def test_losses_that_are_settled_late_raise_no_alarm() -> None:
+    """One in five is lost at random, and that is known when the others were answered long ago."""
+    alarms = 0
+    for seed in range(20):
+        rng = np.random.default_rng([seed, 17])
+        test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["click:bernoulli"], rule="top-two", delta=0.2)
+        lost = []
+        for n in range(400):
+            (one,) = test.ask()
+            if rng.random() < 0.2:
+                lost.append(one)
+            else:
+                test.tell(one, {"click": float(rng.random() < (0.2 if one.arm == "A" else 0.6))})
+            if n % 100 == 99:
+                alarms += not test.verdict().certified
+            if len(lost) > 30:
+                test.drop(lost.pop(0), reason="lost")
+    assert alarms <= 1

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 # The answer where it is decided that no arm keeps every limit.
 NOBODY_QUALIFIES = "none qualifies"
 # The kinds, in the order in which they usually come.
-HAPPENINGS = ("decided", "stopped", "barred", "warning", "paused", "ended", "closed")
+HAPPENINGS = ("decided", "stopped", "barred", "warning", "uncertified", "paused", "ended", "closed")
 
 
 def happenings_json(status: Status) -> list[dict[str, Any]]:
@@ -39,6 +39,10 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
         one = _one("warning", mark, concern.text, warning=concern.kind, metric=concern.metric, arm=concern.arm)
         subject = concern.text.partition(":")[0] if ":" in concern.text else ""
         found.append({**one, "former_mark": f"warning\n{concern.kind}\n{subject}"})
+    doubted = zip(verdict.problem.metric_names, verdict.doubts, strict=True)
+    for what, why in [*doubted, ("losses", "; ".join(verdict.alarms)), ("refused", _refused(verdict.refused))]:
+        if why:
+            found.append(_one("uncertified", what, f"it is no longer certified: {what}: {why}"))
     if status.ending and not status.closed_at and not status.paused_at:
         found.append(_one("ended", status.ending, status.ending))
     for milestone in status.timeline:
@@ -48,6 +52,10 @@ def happenings_json(status: Status) -> list[dict[str, Any]]:
     for one in found:
         one |= {"experiment": status.name, "text": f"{status.name}: {one['text']}"}
     return found
+
+
+def _refused(count: int) -> str:
+    return f"{count:,} because of their value" if count else ""
 
 
 def _decision(objective: str, answer: str, pull: int, at: float | None = None) -> dict[str, Any]:
