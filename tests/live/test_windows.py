@@ -104,6 +104,18 @@ def test_clocks_that_jump(clock: list[float]) -> None:
     assert lapses(test) == [[[ahead.id, {"signup": 0.0}], [after.id, {"signup": 0.0}]]]
 
 
+def test_null_is_refused_and_waiting_needs_nothing(clock: list[float]) -> None:
+    """It has a value for everybody; to say that it will not come would leave out whoever did not."""
+    test = new(None, SIGNUP, "cost:gaussian=1")
+    one, two = test.ask(2)
+    test.tell(one, {"cost": 1.0})
+    test.tell(two, {"cost": 1.0, "signup": 1})
+    with pytest.raises(InputError, match="'signup' has a window, and counts as 0 when that is over"):
+        test.tell(one, {"signup": None})
+    (text,) = [line for line in str(test.status()).splitlines() if "of signup waits for assignment 1" in line]
+    assert "nothing is to be done, its window is over at 09 Sep 2001 02:46:40 UTC at the latest" in text
+
+
 def test_a_closed_experiment_stays_as_it_is(clock: list[float]) -> None:
     test = new()
     test.ask()
@@ -133,8 +145,8 @@ def test_the_short_form() -> None:
     assert Objective.parse(str(objective)) == objective
     limit = Guardrail.parse("slow:bernoulli:at-most=0.5:window=10s:otherwise=1")
     assert Guardrail.parse(str(limit)) == limit
-    assert [seconds_of(text) for text in ("90", "1.5d", "2h", "15m", "0.5s")] == [90, 129600, 7200, 900, 0.5]
-    assert [span_text(seconds_of(text)) for text in ("90", "1d", "2h", "15m", "0.5")] == [
+    assert [seconds_of(text) for text in ("90s", "1.5d", "2h", "15m", "0.5s")] == [90, 129600, 7200, 900, 0.5]
+    assert [span_text(seconds_of(text)) for text in ("90s", "1d", "2h", "15m", "0.5s")] == [
         "90s",
         "1d",
         "2h",
@@ -151,7 +163,7 @@ def test_the_short_form() -> None:
         ("x:bernoulli:window=1h:otherwise=0.5", "otherwise must be 0 or 1"),
         ("x:bounded=0..1:window=1h:otherwise=2", "otherwise must be a value that it can have"),
         ("x:window=soon:otherwise=0", "a time span must be a number with s, m, h or d"),
-        ("x:window=-1:otherwise=0", "a time span must be"),
+        ("x:window=90:otherwise=0", "a time span must be"),
         ("x:window=1h:otherwise=nan", "otherwise must be a value that it can have"),
         ("x:window=1h:window=2h:otherwise=1", "its window is given twice"),
     ],

@@ -30,6 +30,12 @@ def errors(reply: Reply) -> dict[str, str]:
     return dict(re.findall(r'id="error-([\w-]+)">([^<]*)<', reply.data.decode()))
 
 
+def test_a_window_is_stated_in_the_form(client: Client) -> None:
+    fields = {**BASE, "name": "spring", "metric-0-window": "1h", "metric-0-otherwise": "0", "do": "create"}
+    assert send(client, "/new", fields).code in (200, 303)
+    assert client("GET", f"{API}/spring").json["problem"]["objectives"] == ["m:bernoulli:window=1h:otherwise=0.0"]
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "words"),
     [
@@ -55,6 +61,10 @@ def errors(reply: Reply) -> dict[str, str]:
         ({"metric-0-eps": "-1"}, "metric-0-eps", "eps must be"),
         ({"metric-0-role": "at-most", "metric-0-limit": "2", "metric-0-eps": "0.1"}, "metric-0-limit", ""),
         ({"metric-0-role": "at-most", "metric-0-limit": "0.5"}, "metric-0-eps", "needs a tolerance"),
+        ({"metric-0-window": "1h"}, "metric-0-otherwise", "go together"),
+        ({"metric-0-otherwise": "0"}, "metric-0-window", "go together"),
+        ({"metric-0-window": "soon", "metric-0-otherwise": "0"}, "metric-0-window", "A time span must be"),
+        ({"metric-0-window": "1h", "metric-0-otherwise": "7"}, "metric-0-otherwise", "otherwise must be"),
         ({"metric-0-kind": "bounded", "metric-0-low": "5", "metric-0-high": "1"}, "metric-0-low", ""),
         ({"metric-0-kind": "gaussian", "metric-0-sd": "-1"}, "metric-0-sd", ""),
     ],

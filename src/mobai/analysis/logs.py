@@ -25,7 +25,7 @@ ASSUMPTION_OF_ORDER = (
     "outcome."
 )
 NOT_LOOKED_AT = "Not looked for, since the order of the rows is not known: drift, outliers."
-NOTHING_FOUND = "Looked for, and not found: rows sorted by arm or value, drift, outliers."
+NOTHING_FOUND = "Looked for, and not found: drift, outliers."
 # How unlikely an order must be to be called one by value or arm.
 _UNLIKELY = 1e-6
 
@@ -112,7 +112,8 @@ def _rows_of(data: Any) -> Sequence[Row]:
 def _in_order_of(rows: Sequence[Row], column: str) -> list[Row]:
     """Return rows in the order of a column of times; equal ones stay as they are."""
     if not isinstance(column, str) or not any(column in row for row in rows):
-        raise InputError(f"time: there is no column {column!r}")
+        columns = dict.fromkeys(str(key) for row in rows for key in row)
+        raise InputError(f"time: there is no column {column!r}; there are {', '.join(columns)}")
     times = [_time(row.get(column), column, number) for number, row in enumerate(rows, start=1)]
     return [rows[n] for n in sorted(range(len(rows)), key=lambda n: times[n])]
 
@@ -173,6 +174,10 @@ def _arm_name(value: Any, number: int) -> str:
 
 def _rewards(problem: Problem, row: Row, number: int) -> list[float]:
     try:
-        return problem.check_rewards({name: number_in(row, name) for name in problem.metric_names})
+        told = {metric.name: number_in(row, metric.name) for metric in problem.metrics}
+        for metric in problem.metrics:
+            if told[metric.name] is None:  # what has not come when the window is over
+                told[metric.name] = metric.otherwise
+        return problem.check_rewards(told)
     except InputError as error:
         raise InputError(f"row {number}: {error}") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from mobai import views
@@ -9,6 +11,9 @@ from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
 from mobai.errors import InputError
 from mobai.problem.window import seconds_of
+
+if TYPE_CHECKING:
+    from mobai.live.experiment import Experiment
 
 
 @click.command("drop")
@@ -30,7 +35,17 @@ def command(name: str, ids: tuple[int, ...], older_than: str | None, reason: str
     if older_than is not None:
         count = experiment.drop_older(seconds_of(older_than), reason=reason)
         screen.say(f"dropped {views.plural(count, 'assignment')}")
+        if count:
+            _say_what_waits(experiment, reason)
         return
     for number in ids:
         experiment.drop(number, reason=reason)
     screen.say(f"dropped {', '.join(map(str, ids))}")
+    _say_what_waits(experiment, reason)
+
+
+def _say_what_waits(experiment: Experiment, reason: str | None) -> None:
+    """Say which metrics go on waiting, because there is no worst that they could be."""
+    endless = [metric.name for metric in experiment.problem.metrics if not metric.has_range]
+    if endless and reason is None:
+        screen.say(f"{', '.join(endless)}: has no range, and goes on waiting; --reason lost would leave it out")

@@ -72,7 +72,7 @@ def objectives_option(required: bool = True) -> Decorator:
         required=required,
         metavar="TEXT",
         help="A metric, once for each: name, then after colons min, a family (bernoulli, unknown-variance, "
-        "shared-variance, bounded=1..5, gaussian=20), eps=0.1.",
+        "shared-variance, bounded=1..5, gaussian=20), eps=0.1, window=1h:otherwise=0.",
     )
 
 

@@ -71,7 +71,7 @@ def _edges(problem: Problem, observations: Observations, health: HealthArrays) -
         whole = _whole_numbers(metric.family, observations.arrays.histograms[m])
         share = health.at_top[m] / np.maximum(counts[m], 1)
         many = (counts[m] >= _EDGE_LEAST) & (share > _EDGE_SHARE)
-        if many.any() and not whole:
+        if many.any() and not whole and metric.otherwise != metric.family.range[1]:
             arm = int(np.argmax(np.where(many, share, 0)))
             text = (
                 f"{metric.name}: {share[arm]:.0%} of the rewards of {problem.arms[arm]} are at the upper end of "

@@ -27,6 +27,7 @@ from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
 from mobai.kernels.dense import Integers
+from mobai.kernels.engine import pair_evidences
 from mobai.kernels.evidence import Scoring
 from mobai.kernels.health import HealthArrays, note_rewards
 from mobai.kernels.observations import BROKEN
@@ -37,7 +38,7 @@ from mobai.rules.stopping import Decision, StoppingRule
 from mobai.rules.stopping.glr import RosterMonitor
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.differences import Differences, difference_intervals
-from mobai.theory.forecast import Remaining, remaining_samples, remaining_with_limits
+from mobai.theory.forecast import Remaining, at_least, remaining_samples, remaining_with_limits
 from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals
 from mobai.theory.observations import Moment, Observations
 
@@ -98,7 +99,9 @@ class Engine:
         settle_at = log_inv_delta if focus_log_inv_delta is None else focus_log_inv_delta
         self._settle_at = None if settle_at is None else stopping.level(problem, settle_at)
         self.problem, self.rule, self.stopping = problem, rule, stopping
-        self._least = 0.0 if rare is None or log_inv_delta is None else math.ceil(log_inv_delta / rare)
+        extremes = any(objective.family.hides_extremes for objective in problem.objectives)
+        waits = rare is not None and log_inv_delta is not None and extremes
+        self._least = math.ceil((log_inv_delta or 0.0) / (rare or 1.0)) if waits else 0
         self._evidence = Evidence(problem, stopping, log_inv_delta, self._settle_at, self._least)
         self.asks = Asks(len(problem.metrics), order)
         self.health: HealthArrays | None = new_health(problem) if follows_health else None
@@ -161,10 +164,11 @@ class Engine:
         held = self._evidence.held(self.level(x)) if still_open else []
         if not still_open or not all(held[m] for m in still_open):
             return None
-        arrays = self.sampling.observations.arrays
-        counts = (arrays.counts + arrays.pending)[still_open]
-        lacking = np.where(counts < self._least, counts, np.inf).min(axis=0)
-        return self.sampling.arms[int(lacking.argmin())] if np.isfinite(lacking).any() else None
+        arms, seen = self.sampling.arms, self.sampling.observations.arrays
+        # Those that are still to come, and those that wait to become evidence, are on their way.
+        on_their_way = seen.counts + seen.pending - self.observations.arrays.counts[:, arms]
+        lacking = (self._lacking(still_open)[:, arms] - on_their_way[: self.problem.shape[1]]).max(axis=0)
+        return arms[int(lacking.argmax())] if lacking.max() > 0 else None
 
     def forget_choices(self) -> None:
         """Reset the rule's memory to that of ``init``, because the choices in the journal were not its own."""
@@ -430,8 +434,26 @@ class Engine:
         if scoring is None:
             return None
         if self.problem.guardrails:
-            return remaining_with_limits(self.observations, undecided, self.active & ~self._barred, level, scoring)
-        return remaining_samples(self.observations, undecided, level, scoring)
+            free = self.active & ~self._barred
+            found = remaining_with_limits(self.observations, undecided, free, level, scoring)
+        else:
+            found = remaining_samples(self.observations, undecided, level, scoring)
+        if found is None or not self._least:
+            return found
+        return at_least(found, self._lacking(np.flatnonzero(undecided).tolist()))
+
+    def _lacking(self, objectives: Sequence[int]) -> FloatArray:
+        """Return how many rewards of each arm are lacking to rule out rare extremes. Shape (M, K)."""
+        found, level = np.zeros((self.problem.shape[1], self.problem.shape[0])), self.level(self._known_delta())
+        scoring = self.scoring()
+        for m in objectives:
+            if scoring is not None and self.problem.objectives[m].family.hides_extremes:
+                evidence, broken = np.empty((2, self.problem.shape[0]))
+                pair_evidences(scoring, self.observations.arrays, m, level, evidence, broken)
+                near = self.active & ~(np.maximum(evidence, broken) > 2 * level)
+                near[self.observations.leaders[m]] = True
+                found[m, near] = np.maximum(self._least - self.observations.arrays.counts[m, near], 0.0)
+        return found
 
     def state(self) -> dict[str, Any]:
         """Return everything that cannot be computed from the rest, in arrays: for an engine with one delta only."""

@@ -184,6 +184,8 @@ def _sentences(engine: Engine, x: float, pairs: tuple[Pair, ...], limits: tuple[
                 f"{weakest.rival}, the closest{rivals}, is not yet told apart from {weakest.leader}: "
                 f"{max(weakest.evidence, weakest.broken, 0.0):.2f} of {weakest.threshold:.2f} nats"
             )
+        if not standing and not open_limits and any(verdict.held[m : m + 1]):
+            text += f"too few to rule out rare extremes, which takes {verdict.least:,} of every arm in question"
         if open_limits:
             text += ("; " if standing else "") + f"{weakest.leader} is not yet shown to keep {open_limits[0].guardrail}"
         found.append(text)

@@ -99,9 +99,7 @@ class Verdict:
         """What the guarantee rests on besides, a line each."""
         lines = []
         if self.lost:
-            lines.append(
-                f"assuming that the {self.lost:,} lost have nothing to do with any result, as was said of them"
-            )
+            lines.append(f"assuming that what was lost ({self.lost:,}) has nothing to do with any result, as was said")
         for objective, decision in zip(self.problem.objectives, self.decisions, strict=True):
             if decision is not None and objective.family.hides_extremes and self.certified:
                 often = (
@@ -174,7 +172,8 @@ class Verdict:
         lines = [f"{state}, log(1/delta) = {self.log_inv_delta:.4g}"]
         for m, name in enumerate(self.problem.objective_names):
             decision = self.decisions[m]
-            fact = f"decided at pull {decision.pull:,}" if decision else "leading, not decided"
+            leads = "leading, not decided" if self.leading[m] else "nobody leads"
+            fact = f"decided at pull {decision.pull:,}" if decision else leads
             lines.append(
                 f"  {name}: {self.answers[m]} ({fact}; {self.evidence[m]:.2f} of {self.threshold[m]:.2f} nats)"
             )

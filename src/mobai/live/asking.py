@@ -26,6 +26,10 @@ def checked_row(problem: Problem, arm: str, metrics: Metrics, number: int) -> tu
     try:
         if not isinstance(arm, str):
             raise InputError(f"arm must be a name, not {arm!r}")
+        windows = {metric.name for metric in problem.metrics if metric.window is not None}
+        if isinstance(metrics, Mapping):
+            # What a recorded observation does not have of these may still come, until the window is over.
+            metrics = {name: value for name, value in metrics.items() if value is not None or name not in windows}
         rewards = measured(problem, metrics)
         if not has_reward(rewards):
             raise InputError("metrics must hold at least one number")

@@ -156,6 +156,13 @@ class Assignments:
         """Return when it counts as handed out."""
         return self._due[number - 1]
 
+    def dropped_open(self, before: float) -> list[int]:
+        """Return the assignments handed out before a time that were dropped, and of which a metric is waited for."""
+        dropped = np.flatnonzero(np.array(self._status) == DROPPED)
+        told = np.array(self._told).reshape(-1, self._objectives)
+        waits = dropped[np.isnan(told[dropped]).any(axis=1)]
+        return [int(place) + 1 for place in waits if self._due[place] < before]
+
     def waited_for(self, m: int, before: float) -> list[int]:
         """Return the assignments handed out before a time of which a metric may still come, in that order."""
         while self._oldest[m] <= self.count and not self._may_come(self._oldest[m], m):

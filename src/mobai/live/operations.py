@@ -208,7 +208,9 @@ def drop(
         told = [reward for _, reward in state.told_of(number)]
         waits = any(map(math.isnan, told))
         if status == ANSWERED and all(map(math.isfinite, told)):
-            raise ConflictError(f"assignment {number} has been answered and cannot be dropped")
+            raise ConflictError(
+                f"assignment {number} has been answered, or its windows are over, and cannot be dropped"
+            )
         if (status == ANSWERED and not waits) or (status == DROPPED and not (waits and reason)):
             return
         missing = [one for one, reward in zip(state.problem.metrics, told, strict=True) if math.isnan(reward)]
@@ -237,7 +239,8 @@ def drop_older(
     def run(change: Change) -> int:
         state, before = change.state, (time.time() if now is None else now) - seconds
         metrics = range(len(state.problem.metrics))
-        found = sorted({number for m in metrics for number in state.assignments.waited_for(m, before)})
+        late = {number for m in metrics for number in state.assignments.waited_for(m, before)}
+        found = sorted(late.union(state.assignments.dropped_open(before) if reason else ()))
         for start in range(0, len(found), _MOST_ROWS_PER_EVENT):
             change.add("dropped", {"ids": found[start : start + _MOST_ROWS_PER_EVENT]} | more)
         return len(found)

@@ -171,6 +171,12 @@ def measured(problem: Problem, metrics: Metrics) -> list[float]:
     if not metrics:
         raise InputError("metrics must hold at least one number")
     rewards = problem.check_rewards(metrics)
+    for metric in problem.metrics:
+        if metric.window is not None and metric.name in metrics and metrics[metric.name] is None:
+            raise InputError(
+                f"{metric.name!r} has a window, and counts as {metric.otherwise:g} when that is over; report a number, "
+                "or leave it out"
+            )
     return [
         LOST if name in metrics and metrics[name] is None else reward
         for name, reward in zip(problem.metric_names, rewards, strict=True)

@@ -178,8 +178,10 @@ class _Run:
         self._failures += measured.failures
         if measured.metrics is not None:
             # What a measurement did not bring will not come.
-            names = self._experiment.problem.metric_names
-            self._experiment.tell(assignment, {name: measured.metrics.get(name) for name in names})
+            metrics = self._experiment.problem.metrics
+            told = {one.name: measured.metrics.get(one.name) for one in metrics}
+            windows = {one.name for one in metrics if one.window is not None}
+            self._experiment.tell(assignment, {k: v for k, v in told.items() if v is not None or k not in windows})
             self._in_a_row = 0
         elif measured.refused and self._on_refused == "stop":
             self._experiment.drop(assignment, refused=True)

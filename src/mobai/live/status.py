@@ -30,7 +30,8 @@ from mobai.views.happenings import NOBODY_QUALIFIES
 class HeldUp(NamedTuple):
     """What holds a metric up: how many results wait, for which assignment of which arm, handed out when (Unix time).
 
-    ``status`` is how that assignment stands: answered in part, for example.
+    ``status`` is how that assignment stands: answered in part, for example. ``until`` is when the metric counts as what
+    it does otherwise, None if it has no window.
     """
 
     metric: str
@@ -39,6 +40,7 @@ class HeldUp(NamedTuple):
     arm: str
     asked_at: float
     status: str
+    until: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,8 @@ class Status:
         Per metric that is held up: how many of its results wait to become evidence, and for which assignment.
     late
         How many results came when it had been settled what their metric counts as; they are kept aside.
+    worst
+        How many results were dropped, and count as the worst there could be.
     events, head
         How long the journal is, and the hash of its last event: written down, it proves later that nothing changed.
     created_at, closed_at, paused_at, last_report_at
@@ -100,6 +104,7 @@ class Status:
     expired: int
     waiting: tuple[HeldUp, ...]
     late: int
+    worst: int
     events: int
     head: str
     created_at: float
@@ -154,6 +159,7 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
         "expired": assignments.total(EXPIRED) + overdue,
         "waiting": tuple(_held_up(problem, assignments, one) for one in engine.waiting),
         "late": len(state.late),
+        "worst": int(engine.observations.arrays.worst.sum()),
         "answered": np.array([assignments.by_status[ANSWERED][arm] for arm in range(problem.shape[0])], np.intp),
         "events": state.seq,
         "head": state.head,
@@ -172,7 +178,9 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
 def _held_up(problem: Problem, assignments: Assignments, one: Waiting) -> HeldUp:
     names = problem.metric_names[one.metric], problem.arms[one.arm]
     status = STATUS_NAMES[assignments.status(one.number)]
-    return HeldUp(names[0], one.values, one.number, names[1], assignments.since(one.number), status)
+    window = problem.metrics[one.metric].window
+    until = None if window is None else assignments.due(one.number) + window
+    return HeldUp(names[0], one.values, one.number, names[1], assignments.since(one.number), status, until)
 
 
 def _described(

@@ -13,17 +13,16 @@ _LONGEST = 3650 * 86400.0
 
 
 def seconds_of(text: str) -> float:
-    """Read a time span such as 90, 30s, 15m, 2h or 1.5d; InputError if it is none.
+    """Read a time span such as 30s, 15m, 2h or 1.5d; InputError if it is none.
 
     Examples
     --------
-    >>> seconds_of("2h"), seconds_of("90")
+    >>> seconds_of("2h"), seconds_of("90s")
     (7200.0, 90.0)
     """
-    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
     try:
-        seconds = float(number) * _UNITS[unit]
-    except ValueError:
+        seconds = float(text[:-1]) * _UNITS[text[-1:]]
+    except (KeyError, ValueError):
         seconds = -1.0
     if not 0 < seconds <= _LONGEST:
         raise InputError(f"a time span must be a number with s, m, h or d, such as 30s or 2h, not {text!r}")

@@ -109,6 +109,7 @@ class StatusOut(BaseModel):
     waiting: Annotated[
         list[dict[str, Any]], _about("Metrics that are held up: how many results wait, and for which assignment.")
     ]
+    worst: Annotated[int, _about("Results that were dropped, and count as the worst there could be.")]
     late: Annotated[int, _about("Results that came when it had been settled what their metric counts as.")]
     events: int
     head: Annotated[str, _about("The hash of the last event of the journal.")]

@@ -111,6 +111,12 @@ def remaining_samples(
     return Remaining(float(per_arm.sum()), more.sum(axis=1), per_arm)
 
 
+def at_least(found: Remaining, lacking: FloatArray) -> Remaining:
+    """Return a forecast of no fewer samples than are lacking of every objective and arm."""
+    per_arm = np.maximum(found.per_arm, lacking.max(axis=0))
+    return Remaining(float(per_arm.sum()), np.maximum(found.per_objective, lacking.sum(axis=1)), per_arm)
+
+
 def remaining_with_limits(
     observations: Observations,
     undecided: npt.NDArray[np.bool_],

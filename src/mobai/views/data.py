@@ -175,7 +175,11 @@ def status_json(status: Status) -> dict[str, Any]:
         "incomplete": status.incomplete,
         "dropped": status.dropped,
         "expired": status.expired,
-        "waiting": [{**one._asdict(), "asked_at": time_text(one.asked_at)} for one in status.waiting],
+        "waiting": [
+            {**one._asdict(), "asked_at": time_text(one.asked_at), "until": time_text(one.until)}
+            for one in status.waiting
+        ],
+        "worst": status.worst,
         "late": status.late,
         "events": status.events,
         "head": status.head,

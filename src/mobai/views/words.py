@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 _MOST_OPEN = 5  # metrics in one sentence
 _LONG_AGO = 60.0  # seconds
+_MANY = 20  # results that wait
 # What is said of an assignment that holds a metric up, and what to do about it.
 _HOLES = {
-    "pending": ("", "report it, or null for what will not come, or drop it"),
+    "pending": ("", "report it, or drop it"),
     "answered": (", and reported without it", "report it, or null if it will not come, or drop the rest"),
     "dropped": (", and dropped", "drop it as lost, if that has nothing to do with any result"),
 }
@@ -213,11 +214,14 @@ def held_up_texts(status: Status) -> list[str]:
     found = []
     for one in status.waiting:
         ago = time.time() - one.asked_at
-        if status.closed_at is None and (one.status != "pending" or ago > _LONG_AGO):
-            wait, why = "waits" if one.results == 1 else "wait", _HOLES[one.status][0]
-            which = f"assignment {one.assignment} ({one.arm}, asked {span_words(ago)} ago{why})"
-            what = f"{plural(one.results, 'result')} of {one.metric} {wait} for {which}"
-            found.append(f"{what}: {_HOLES[one.status][1]}")
+        just_now = one.status == "pending" and ago <= _LONG_AGO and one.results < _MANY
+        if status.closed_at is not None or just_now:
+            continue
+        wait, (why, what_to_do) = "waits" if one.results == 1 else "wait", _HOLES[one.status]
+        if one.until is not None and one.status != "dropped":
+            what_to_do = f"nothing is to be done, its window is over at {moment_text(one.until)} at the latest"
+        which = f"assignment {one.assignment} ({one.arm}, asked {span_words(ago)} ago{why})"
+        found.append(f"{plural(one.results, 'result')} of {one.metric} {wait} for {which}: {what_to_do}")
     return found
 
 
@@ -242,6 +246,8 @@ def status_remarks(status: Status) -> list[str]:
     for name, reported in zip(names, status.pulls.sum(axis=0).tolist(), strict=True):
         if reported < answered and name not in held_up:
             remarks.append(f"{name}: {reported:,} of {answered:,} reported")
+    if status.worst:
+        remarks.append(f"dropped, and counted as the worst there could be: {plural(status.worst, 'result')}")
     if status.late:
         remarks.append(f"came too late to be evidence, and kept aside: {plural(status.late, 'result')}")
     remarks += [

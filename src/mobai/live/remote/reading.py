@@ -66,7 +66,11 @@ def status_of(facts: Facts, settings: Settings) -> Status:
         means=_table(problem, means, "mean", math.nan),
         **{key: facts[key] for key in ("pending", "incomplete", "dropped", "expired", "late")},
         **{key: facts[key] for key in ("events", "head", "ending")},
-        waiting=tuple(HeldUp(**{**one, "asked_at": _time(one["asked_at"]) or 0.0}) for one in facts["waiting"]),
+        waiting=tuple(
+            HeldUp(**{**one, "asked_at": _time(one["asked_at"]) or 0.0, "until": _time(one["until"])})
+            for one in facts["waiting"]
+        ),
+        worst=facts["worst"],
         created_at=_time(facts["created_at"]) or 0.0,
         closed_at=_time(facts["closed_at"]),
         paused_at=_time(facts["paused_at"]),

@@ -10,6 +10,8 @@ from mobai.errors import ConflictError, InputError
 from mobai.live.settings import is_own_rule, moment_of, new_settings
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.family import parse_family
+from mobai.problem.objective import Direction
+from mobai.problem.window import seconds_of
 from mobai.service.pages.forms import Form
 from mobai.service.pages.routing import sentence
 from mobai.service.problems import RefusedError
@@ -31,7 +33,21 @@ KINDS = {
     "subgaussian": "no heavier tails than a bell of this standard deviation",
 }
 MOST_METRICS = 100
-PARTS = ("name", "role", "kind", "low", "high", "sd", "eps", "limit", "usual", "difference", "spread")
+PARTS = (
+    "name",
+    "role",
+    "kind",
+    "low",
+    "high",
+    "sd",
+    "eps",
+    "limit",
+    "usual",
+    "difference",
+    "spread",
+    "window",
+    "otherwise",
+)
 LABELS = {
     "name": "Name",
     "arms": "Variants",
@@ -49,6 +65,8 @@ _LABELS_OF_A_METRIC = {
     "sd": "standard deviation",
     "limit": "limit",
     "eps": "tolerated difference",
+    "window": "time to wait for it",
+    "otherwise": "what it counts as then",
     "usual": "typical value",
     "difference": "difference to find",
     "spread": "spread",
@@ -128,6 +146,8 @@ def _blamed(form: Form, n: int) -> Callable[[str], str]:
 
     def field(text: str) -> str:
         about = text.partition(": ")[2]
+        if about.startswith("otherwise"):
+            return f"metric-{n}-otherwise"
         if about.startswith("eps"):
             return f"metric-{n}-eps"
         if form.get(f"metric-{n}-role").startswith("at-"):
@@ -161,15 +181,36 @@ def _metric(form: Form, n: int) -> Objective | Guardrail | None:
         form.error(
             f"metric-{n}-eps", "A limit needs a tolerance: of a variant on the limit nothing could ever be said."
         )
+    window, otherwise = _window(form, n)
     if any(field.startswith(f"metric-{n}-") for field in form.errors):
         return None
     family = parse_family(text)
     assert family is not None
     if role.startswith("at-"):
         return Guardrail(
-            name, family, limit if role == "at-most" else None, limit if role == "at-least" else None, eps=eps
+            name,
+            family,
+            limit if role == "at-most" else None,
+            limit if role == "at-least" else None,
+            eps=eps,
+            window=window,
+            otherwise=otherwise,
         )
-    return Objective(name, "min" if role == "min" else "max", family, eps)
+    direction: Direction = "min" if role == "min" else "max"
+    return Objective(name, direction, family, eps, window=window, otherwise=otherwise)
+
+
+def _window(form: Form, n: int) -> tuple[float | None, float | None]:
+    """Return how long the n-th metric is waited for, and what it counts as then; None for both if it has no window."""
+    text, otherwise = form.get(f"metric-{n}-window"), form.number(f"metric-{n}-otherwise")
+    if not text and otherwise is None:
+        return None, None
+    if not text or otherwise is None:
+        field = "window" if not text else "otherwise"
+        form.error(f"metric-{n}-{field}", "The time to wait and what it counts as then go together.")
+        return None, None
+    seconds = checked(form, lambda: seconds_of(text), f"metric-{n}-window")
+    return seconds, otherwise
 
 
 def checked(form: Form, make: Callable[[], Result], field: str | Callable[[str], str] = "") -> Result | None:
