@@ -67,7 +67,7 @@ def test_dropping() -> None:
     events = len(test.history())
     test.drop(three, reason="lost")
     assert (len(test.history()), test.status().incomplete) == (events, 0)
-    assert "assuming that the 1 lost have nothing to do with any result" in str(test.status())
+    assert "assuming that what was lost (1) has nothing to do with any result" in str(test.status())
     # The first one goes on holding latency up, until somebody says that it was lost.
     (held_up,) = test.status().waiting
     assert held_up[:4] == ("latency", 1, 1, "A")
