@@ -261,3 +261,24 @@ def test_the_forecast_counts_pulls_where_metrics_are_missing_by_design() -> None
             ratios.append((1200 + early.forecast.samples) / late.verdict.stopped_at)
     assert len(ratios) >= 4
     assert 1 / 3 < np.median(ratios) < 5  # the slowest of four forecasts, each of them uncertain
+
+
+def test_rows_of_the_same_time_are_read_together() -> None:
+    """A column of days says nothing about the order within a day, which may be one by value."""
+    decided = 0
+    for run in range(30):
+        rng = np.random.default_rng([run, 8])
+        log = [
+            {"day": f"2026-01-{d:02d}", "arm": "AB"[n % 2], "s": int(rng.random() < 0.3)}
+            for d in range(1, 8)
+            for n in range(100)
+        ]
+        log.sort(key=lambda row: (str(row["day"]), str(row["arm"]), -int(str(row["s"]))))
+        decided += analyse(log, ["s:bernoulli"], time="day").verdict.stopped
+    assert decided <= 3
+    for bad in (math.nan, "nan", "inf", True, "2026"):
+        rows = [{"arm": "AB"[n % 2], "x": 1.0, "at": "2026-01-01"} for n in range(3)] + [
+            {"arm": "A", "x": 1.0, "at": bad}
+        ]
+        with pytest.raises(InputError, match=r"row 4: at must be a number or an ISO 8601 time|row 1: at must"):
+            analyse(rows, ["x:gaussian=1"], time="at")

@@ -88,20 +88,40 @@ def test_after_a_restart_and_only_what_is_due(clock: list[float]) -> None:
 
 
 def test_clocks_that_jump(clock: list[float]) -> None:
-    """One that was ahead does not keep an assignment open for ever, nor does one that goes back close another."""
+    """A clock that is behind closes no window early; one that was ahead keeps its own assignment open for longer."""
     test = new()
+    (first,) = test.ask()
+    clock[0] -= 7200
+    (behind,) = test.ask()
+    clock[0] += 7200 + 60
+    assert lapses(test) == []
+    test.tell(first, {"signup": 1})
+    assert test.status().late == 0
+    assert lapses(test) == [[[behind.id, {"signup": 0.0}]]]
     clock[0] += 86400
     (ahead,) = test.ask()
     clock[0] -= 86400
-    (after,) = test.ask()
-    clock[0] += 1800
-    assert test.status().pulls.sum() == 0
-    clock[0] -= 7200
-    assert test.status().pulls.sum() == 0
-    clock[0] += 7200 + 1801
-    assert lapses(test) == []
+    clock[0] += 3700
     assert test.status().pulls.sum() == 2
-    assert lapses(test) == [[[ahead.id, {"signup": 0.0}], [after.id, {"signup": 0.0}]]]
+    clock[0] += 86400
+    assert test.status().pulls.sum() == 3
+    assert lapses(test)[1] == [[ahead.id, {"signup": 0.0}]]
+
+
+def test_a_process_that_is_ahead_settles_early_and_honest_reports_are_kept_aside(clock: list[float]) -> None:
+    test = new()
+    one, two = test.ask(2)
+    clock[0] += 7200
+    test.status()
+    clock[0] -= 7200
+    test.tell_all([(one, {"signup": 1}), (two, {"signup": 0})])
+    assert (test.status().late, test.status().pulls.sum()) == (1, 2)
+    # What was told in time is another matter.
+    (three,) = test.ask()
+    test.tell(three, {"signup": 0})
+    clock[0] += 4000
+    with pytest.raises(InputError, match=r"was 0\.0 before, and is 1\.0 now"):
+        test.tell(three, {"signup": 1})
 
 
 def test_null_is_refused_and_waiting_needs_nothing(clock: list[float]) -> None:

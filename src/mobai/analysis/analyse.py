@@ -118,7 +118,8 @@ def analyse(
     ordered
         Whether the rows are in the order in which arms were chosen: not by value, by arm, or by when a result came in.
     time
-        The column that says when each row's arm was chosen, a number or ISO 8601; rows are read in that order.
+        The column that says when each row's arm was chosen, a number or ISO 8601; rows are read in that order, those of
+        the same time together.
     rare
         How rare an extreme may be that must not hide in an unknown or shared variance; None to rule them out.
 
@@ -139,12 +140,16 @@ def analyse_log(log: Log, log_inv_delta: float, *, ordered: bool = False, rare: 
     """Say what a log proves, as one moment or, ``ordered``, row by row."""
     problem = log.problem
     engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta, rare=rare, follows_health=ordered)
-    outcomes = [
-        Outcome(engine.record(arm, more=not ordered and n > 0), left_out(rewards))
-        for n, (arm, rewards) in enumerate(zip(log.arms, log.rewards, strict=True))
-    ]
-    for batch in [[one] for one in outcomes] if ordered else [outcomes]:
-        engine.hear(batch)
+    tied = (log.with_the_one_before or [False] * len(log.arms)) if ordered else [n > 0 for n in range(len(log.arms))]
+    moments: list[list[Outcome]] = []
+    for arm, rewards, more in zip(log.arms, log.rewards, tied, strict=True):
+        outcome = Outcome(engine.record(arm, more=more), left_out(rewards))
+        if more:
+            moments[-1].append(outcome)
+        else:
+            moments.append([outcome])
+    for moment in moments:
+        engine.hear(moment)
     engine.catch_up()
     counts = engine.observations.pulls
     rows = np.bincount(log.arms, minlength=problem.shape[0])

@@ -42,11 +42,14 @@ class Log:
         The index of each row's arm.
     rewards
         Of each row: one reward per objective, NaN where it is missing.
+    with_the_one_before
+        Of each row: whether it has the same time as the one before; None without times.
     """
 
     problem: Problem
     arms: list[int]
     rewards: list[list[float]]
+    with_the_one_before: list[bool] | None = None
 
     def rows(self) -> Iterable[tuple[str, dict[str, float | None]]]:
         """Return the name of each row's arm and its metrics, None where missing; rows without any are left out."""
@@ -72,7 +75,9 @@ def read_log(
     if not isinstance(arm, str):
         raise InputError(f"arm must be the name of a column, not {arm!r}")
     rows, metrics = _rows_of(data), read_objectives(objectives)
-    rows = rows if time is None else _in_order_of(rows, time)
+    tied = None
+    if time is not None:
+        rows, tied = _in_order_of(rows, time)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     guarded = [one if isinstance(one, Guardrail) else Guardrail.parse(one) for one in guardrails]
     named = [(objective.name, "objectives") for objective in metrics]
@@ -91,7 +96,8 @@ def read_log(
     for number, name in enumerate(names, start=1):
         if name not in place:
             raise InputError(f"row {number}: arm must be one of {', '.join(problem.arms)}, not {name!r}")
-    return Log(problem, [place[name] for name in names], [_rewards(problem, row, n) for n, row in enumerate(rows, 1)])
+    rewards = [_rewards(problem, row, n) for n, row in enumerate(rows, 1)]
+    return Log(problem, [place[name] for name in names], rewards, tied)
 
 
 def _rows_of(data: Any) -> Sequence[Row]:
@@ -109,20 +115,29 @@ def _rows_of(data: Any) -> Sequence[Row]:
     return rows
 
 
-def _in_order_of(rows: Sequence[Row], column: str) -> list[Row]:
-    """Return rows in the order of a column of times; equal ones stay as they are."""
+def _in_order_of(rows: Sequence[Row], column: str) -> tuple[list[Row], list[bool]]:
+    """Return rows in the order of a column of times, and which have the same time as the one before."""
     if not isinstance(column, str) or not any(column in row for row in rows):
         columns = dict.fromkeys(str(key) for row in rows for key in row)
         raise InputError(f"time: there is no column {column!r}; there are {', '.join(columns)}")
-    times = [_time(row.get(column), column, number) for number, row in enumerate(rows, start=1)]
-    return [rows[n] for n in sorted(range(len(rows)), key=lambda n: times[n])]
+    given = [row.get(column) for row in rows]
+    numbers = all(_is_number(value) for value in given)
+    times = [_time(value, column, number, numbers) for number, value in enumerate(given, start=1)]
+    order = sorted(range(len(rows)), key=lambda n: times[n])
+    return [rows[n] for n in order], [k > 0 and times[n] == times[order[k - 1]] for k, n in enumerate(order)]
 
 
-def _time(value: Any, column: str, number: int) -> float:
+def _is_number(value: Any) -> bool:
+    """Whether a cell holds a finite number."""
     try:
-        return float(value)
+        return not isinstance(value, bool) and math.isfinite(float(value))
     except (TypeError, ValueError):
-        pass
+        return False
+
+
+def _time(value: Any, column: str, number: int, numbers: bool) -> float:
+    if numbers:
+        return float(value)
     try:
         found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

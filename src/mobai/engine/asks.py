@@ -91,7 +91,7 @@ class Asks:
         self._resolved = [0] * metrics  # up to which ask everything is resolved
         self._read = [0] * metrics  # up to which ask it has been read
         self._passed: set[int] = set()  # arms that nobody waits for
-        self._holed: set[tuple[int, int]] = set()  # metrics and arms of which something was passed over
+        self._holed: dict[tuple[int, int], int] = {}  # of metrics and arms: the first ask that was passed over
         # What was told, what evidence can go on with and when it is to be looked at, until it is taken.
         self._told, self._rows = _Rows(), _Rows()
         self._looks: list[Look] = []
@@ -114,19 +114,20 @@ class Asks:
         size, complete = self._metrics, []
         for number, values in outcomes:
             place = number - self._forgotten - 1
-            if place < 0:  # it was passed over
+            if self._order != AT_ONCE and number <= min(self._read):  # it was passed over
                 continue
             for n, value in enumerate(values, place * size):
                 if value == value:
                     self._values[n] = value
+            fresh = not self._seen[place] & _TOLD and any(map(math.isfinite, values))
+            self._seen[place] |= _TOLD * fresh
+            self.answered += fresh
             if self._order == "told":
                 values = self._values[place * size : (place + 1) * size]
                 if any(map(math.isnan, values)):
                     continue
                 complete.append(place)
-            fresh = not self._seen[place] & _TOLD and any(map(math.isfinite, values))
-            self._seen[place] |= _TOLD * fresh
-            self.answered += fresh
+                fresh = any(map(math.isfinite, values))
             self._told.add(self._arms[place], values, fresh)
             if self._order == AT_ONCE and any(map(math.isfinite, values)):
                 self._rows.add(self._arms[place], _finite(values), fresh)
@@ -190,7 +191,7 @@ class Asks:
             "resolved": np.array(self._resolved),
             "read": np.array(self._read),
             "passed": np.array(sorted(self._passed), np.int64),
-            "holed": np.array(sorted(self._holed), np.int64).reshape(-1, 2),
+            "holed": np.array(sorted((*key, n) for key, n in self._holed.items()), np.int64).reshape(-1, 3),
         }
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
@@ -206,7 +207,7 @@ class Asks:
         if len(self._resolved) != self._metrics or len(self._read) != self._metrics:
             raise ValueError("asks: not of these metrics")
         self._passed = set(state["passed"].tolist())
-        self._holed = {(m, arm) for m, arm in state["holed"].tolist()}
+        self._holed = {(m, arm): n for m, arm, n in state["holed"].tolist()}
 
     def _readable(self, m: int) -> int:
         """Return up to which ask a metric can be read: all of a group, or none of it."""
@@ -215,18 +216,19 @@ class Asks:
             if math.isnan(values[(n - skip) * self._metrics + m]):
                 if self._arms[n - skip] not in self._passed:
                     break
-                self._holed.add((m, self._arms[n - skip]))
+                self._holed.setdefault((m, self._arms[n - skip]), n)
             n += 1
         self._resolved[m] = n
         return n if n == self.count else self._starts[n - skip] - 1
 
     def _read_on(self, until: Sequence[int], at: float | None) -> None:
         """Take down the asks up to these, each with the metrics that have not been read."""
-        begin, end, size, skip = min(self._read), max(until), self._metrics, self._forgotten
-        alike = min(until) == end and max(self._read) == begin and not self._holed
+        size, skip, before = self._metrics, self._forgotten, self._read
+        alike = len(set(until)) == len(set(before)) == 1 and not self._holed
+        asks = _union([range(one, other) for one, other in zip(before, until, strict=True)])
         worst: list[tuple[int, int]] = []
         groups, rows, last = 0, self._rows, 0
-        for n in range(begin, end):
+        for n in asks:
             place = n - skip
             arm, values = self._arms[place], self._values[place * size : (place + 1) * size]
             if self._starts[place] != last:
@@ -234,7 +236,7 @@ class Asks:
                 last, groups = self._starts[place], groups + 1
             if not alike:
                 for m in range(size):
-                    if not self._read[m] <= n < until[m] or (m, arm) in self._holed:
+                    if not before[m] <= n < until[m] or self._holed.get((m, arm), n + 1) <= n:
                         values[m] = UNRESOLVED
             if math.inf in values or WORST in values:
                 worst += [(m, arm) for m in range(size) if values[m] == WORST]
@@ -243,7 +245,7 @@ class Asks:
                 rows.add(arm, values, not self._seen[place] & _READ)
                 self._seen[place] |= _READ
         rows.end()
-        self._look(at, groups == end - begin, worst)
+        self._look(at, groups == len(asks), worst)
 
     def _read_as_told(self, places: Sequence[int], at: float | None) -> None:
         """Take down complete pulls as one moment, with what was taken down before in it."""
@@ -266,6 +268,8 @@ class Asks:
 
     def _go_past_resolved(self) -> None:
         """Note up to which ask everything was told, whatever was told of later ones."""
+        if self._order == AT_ONCE:  # what was given up may be told after all
+            return
         n = self._read[0]
         while n < self.count and not any(math.isnan(self._value(n + 1, m)) for m in range(self._metrics)):
             n += 1
@@ -287,6 +291,13 @@ class Asks:
 def left_out(rewards: Iterable[float]) -> list[float]:
     """Return rewards of which those that are missing, NaN, will not come."""
     return [LEFT_OUT if math.isnan(reward) else reward for reward in rewards]
+
+
+def _union(parts: Sequence[range]) -> list[int]:
+    """Return the numbers in some of these ranges, in order."""
+    if all(part == parts[0] for part in parts):
+        return list(parts[0])
+    return sorted(set().union(*parts))
 
 
 def _finite(values: Iterable[float]) -> array[float]:

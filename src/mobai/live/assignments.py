@@ -43,6 +43,8 @@ class Assignments:
         # When each counts as handed out: no later than those that came after it, whatever a clock said that was ahead.
         self._due = array("d")
         self._told = array("d")  # the rewards of the first one, of the second one, ...
+        self._dropped_open: set[int] = set()
+        self._by_clock = bytearray()  # like what was told: 1 where a window was over, or nobody waits any more
         self._settled = 0  # up to which number none is pending, and how these stand
         self._settled_as: tuple[Counter[int], ...] = tuple(Counter() for _ in STATUS_NAMES)
         self._oldest = [1] * objectives  # of each metric: the first assignment of which it may still come
@@ -82,6 +84,7 @@ class Assignments:
             place -= 1
             self._due[place] = at
         self._told.extend([math.nan] * self._objectives)
+        self._by_clock.extend(bytes(self._objectives))
         self._count(arm, PENDING, 1)
 
     def check(self, number: int) -> int:
@@ -118,6 +121,8 @@ class Assignments:
         self._count(arm, self._status[number - 1], -1)
         self._count(arm, status, 1)
         self._status[number - 1] = status
+        if status == DROPPED and self._waits(number):
+            self._dropped_open.add(number)
 
     def _count(self, arm: int, status: int, by: int) -> None:
         self._totals[status] += by
@@ -140,6 +145,22 @@ class Assignments:
             if given_up:
                 self._told[place] = math.inf
         self.incomplete += answered and self._waits(number)
+        if not self._waits(number):
+            self._dropped_open.discard(number)
+
+    def settle(self, number: int, which: list[bool]) -> None:
+        """Note that it is settled, by the clock, what these metrics count as."""
+        for place, settled in enumerate(which, (number - 1) * self._objectives):
+            if settled:
+                self._by_clock[place] = 1
+
+    def is_settled(self, number: int, m: int) -> bool:
+        """Whether it was settled by the clock what a metric counts as."""
+        return self._by_clock[(number - 1) * self._objectives + m] == 1
+
+    def missing(self, number: int) -> list[bool]:
+        """Return of which metrics nothing was told."""
+        return list(map(math.isnan, self.rewards(number)))
 
     def _waits(self, number: int) -> bool:
         """Whether a metric of an assignment may still come."""
@@ -158,10 +179,7 @@ class Assignments:
 
     def dropped_open(self, before: float) -> list[int]:
         """Return the assignments handed out before a time that were dropped, and of which a metric is waited for."""
-        dropped = np.flatnonzero(np.array(self._status) == DROPPED)
-        told = np.array(self._told).reshape(-1, self._objectives)
-        waits = dropped[np.isnan(told[dropped]).any(axis=1)]
-        return [int(place) + 1 for place in waits if self._due[place] < before]
+        return sorted(number for number in self._dropped_open if self._due[number - 1] < before)
 
     def waited_for(self, m: int, before: float) -> list[int]:
         """Return the assignments handed out before a time of which a metric may still come, in that order."""
@@ -185,6 +203,7 @@ class Assignments:
             "status": np.array(self._status),
             "since": np.array(self._since),
             "told": np.array(self._told).reshape(-1, self._objectives),
+            "by_clock": np.frombuffer(bytes(self._by_clock), np.int8),
         }
 
     def restore(self, arrays: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> None:
@@ -199,12 +218,17 @@ class Assignments:
             if arrays[name].dtype != np.dtype(kind) or arrays[name].shape != shape:
                 raise ValueError(f"{name}: not {shape} of type {kind}")
             setattr(self, f"_{name}", array(kind, arrays[name].tobytes()))
+        if arrays["by_clock"].shape != (count * self._objectives,):
+            raise ValueError("by_clock: not as many as rewards")
+        self._by_clock = bytearray(arrays["by_clock"].tobytes())
         self._due = array("d", np.minimum.accumulate(arrays["since"][::-1])[::-1].tobytes())
         for status, counter in enumerate(self.by_status):
             counts = np.bincount(arrays["arms"][arrays["status"] == status]).tolist()
             counter.clear()
             counter.update({arm: count for arm, count in enumerate(counts) if count})
             self._totals[status] = sum(counts)
+        open_ones = np.isnan(arrays["told"]).any(axis=1) & (arrays["status"] == DROPPED)
+        self._dropped_open = set((np.flatnonzero(open_ones) + 1).tolist())
         self._settled = 0
         for counter in self._settled_as:
             counter.clear()

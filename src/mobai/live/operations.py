@@ -37,10 +37,9 @@ MOST_ASKED = 10_000
 # Reports or observations in one call to a service.
 MOST_REPORTED_OVER_HTTP = 5_000
 _MOST_ROWS_PER_EVENT = 1000
-# Why an assignment is dropped: for reasons that have nothing to do with any result; or because whoever asked for it has
-# ended, which the one who calls must know. Any other may have to do with its value.
-ABANDONED = "abandoned"
-_REASONS = (None, "lost", ABANDONED)
+# Why an assignment is dropped: for reasons that have nothing to do with any result. Any other may have to do with its
+# value.
+_REASONS = (None, "lost")
 
 
 @dataclass(frozen=True)
@@ -111,10 +110,7 @@ def tell_all(
         if known is not None and state.keys.get(f"{key}\n{names['told']}") is None:
             raise ConflictError(f"key: {key!r} was used with other reports")
         objective_to_use(state, if_decided)  # refuses what it cannot be, before anything is told
-        now = time.time()
-        fresh, late = only_new(
-            state.problem, state.assignments, given, state.units, lambda number, m: state.is_late(number, m, now)
-        )
+        fresh, late = only_new(state.problem, state.assignments, given, state.units, state.assignments.is_settled)
         late = _not_kept_yet(state, late)
         if fresh or late or (ask and known is None):
             state.check_open()
@@ -240,6 +236,8 @@ def drop_older(
         state, before = change.state, (time.time() if now is None else now) - seconds
         metrics = range(len(state.problem.metrics))
         late = {number for m in metrics for number in state.assignments.waited_for(m, before)}
+        if reason is None:  # what is missing of the others could be anything
+            late = {number for number in late if state.can_be_the_worst(number)}
         found = sorted(late.union(state.assignments.dropped_open(before) if reason else ()))
         for start in range(0, len(found), _MOST_ROWS_PER_EVENT):
             change.add("dropped", {"ids": found[start : start + _MOST_ROWS_PER_EVENT]} | more)

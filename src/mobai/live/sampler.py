@@ -24,7 +24,6 @@ from mobai.errors import InputError, visible
 from mobai.extras import find_object
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
-from mobai.live.operations import ABANDONED
 
 _log = logging.getLogger(__name__)
 
@@ -160,8 +159,12 @@ class _Run:
     def _drop_the_rest(self) -> None:
         for future, assignment in self._running.items():
             future.cancel()
+            measured = future.result() if future.done() and not future.cancelled() and not future.exception() else None
             with suppress(InputError):  # it was answered already
-                self._experiment.drop(assignment, reason=ABANDONED)
+                if measured is not None and measured.metrics is not None:
+                    self._tell(assignment, measured.metrics)
+                else:  # slow ones, perhaps
+                    self._experiment.drop(assignment, reason=self._why_dropped)
 
     def _wants_more(self) -> bool:
         under_way = self._verdict.pulls + len(self._running)
@@ -173,15 +176,18 @@ class _Run:
         metrics = self._experiment.problem.metrics
         return None if all(metric.has_range for metric in metrics) else "lost"
 
+    def _tell(self, assignment: Assignment, found: Mapping[str, float]) -> None:
+        """Tell what was measured; what it did not bring will not come, unless there is a window for it."""
+        metrics = self._experiment.problem.metrics
+        told = {one.name: found.get(one.name) for one in metrics}
+        windows = {one.name for one in metrics if one.window is not None}
+        self._experiment.tell(assignment, {k: v for k, v in told.items() if v is not None or k not in windows})
+
     def _finish(self, assignment: Assignment, measured: Measured) -> None:
         """Tell what was measured, or drop the assignment."""
         self._failures += measured.failures
         if measured.metrics is not None:
-            # What a measurement did not bring will not come.
-            metrics = self._experiment.problem.metrics
-            told = {one.name: measured.metrics.get(one.name) for one in metrics}
-            windows = {one.name for one in metrics if one.window is not None}
-            self._experiment.tell(assignment, {k: v for k, v in told.items() if v is not None or k not in windows})
+            self._tell(assignment, measured.metrics)
             self._in_a_row = 0
         elif measured.refused and self._on_refused == "stop":
             self._experiment.drop(assignment, refused=True)

@@ -131,7 +131,9 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state.late = {(number, m): math.inf if value is None else value for number, m, value in facts["late"]}
     for name, table in (("units", state.units), ("keys", state.keys)):
         table.restore({key: arrays[f"{name}_{key}"] for key in ("first", "second", "numbers")})
-    state.assignments.restore({name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told")})
+    state.assignments.restore(
+        {name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told", "by_clock")}
+    )
     problem, decisions = problem_from_body(facts["problem"]), _decisions(facts["decisions"])
     state.engine.restore(problem, arrays, decisions, facts["past"])
     state.timeline = [Milestone(*one) for one in facts["timeline"]]

@@ -199,6 +199,8 @@ class State:
         for m, metric in enumerate(self.problem.metrics):
             if metric.window is not None and metric.otherwise is not None:
                 for number in self.assignments.waited_for(m, now - metric.window):
+                    if self.assignments.since(number) >= now - metric.window:
+                        continue  # a clock was behind when a later one was handed out
                     found.setdefault(number, {})[metric.name] = float(metric.otherwise)
         return sorted(found.items())
 
@@ -208,6 +210,7 @@ class State:
         if patience is not None:
             for m in range(len(self.problem.metrics)):
                 found.update(self.assignments.waited_for(m, now - patience))
+            found.update(self.assignments.dropped_open(now - patience))
         if self.settings.order == AT_ONCE:
             return sorted(number for number in found if self.assignments.status(number) == PENDING)
         return sorted(found)
@@ -216,14 +219,11 @@ class State:
         """Whether a window is over, or something has been waited for for too long."""
         return self.closed_at is None and bool(self.lapsed(now) or self.given_up(now))
 
-    def is_late(self, number: int, m: int, now: float) -> bool:
-        """Whether a report on a metric comes when what it counts as has been settled."""
-        metric, known = self.problem.metrics[m], self.assignments.rewards(number)[m]
-        waited, patience = now - self.assignments.due(number), self.settings.expire_after
-        if metric.window is not None and known == metric.otherwise:
-            return waited > metric.window
-        expires = patience is not None and self.settings.order != AT_ONCE
-        return expires and known == LEFT_OUT and waited > float(patience or 0.0)
+    def can_be_the_worst(self, number: int) -> bool:
+        """Whether to drop an assignment changes anything: nothing was told of it, or something missing has a range."""
+        missing = zip(self.problem.metrics, self.assignments.rewards(number), strict=True)
+        ranged = any(metric.has_range and math.isnan(reward) for metric, reward in missing)
+        return self.assignments.status(number) == PENDING or ranged
 
     def ending(self, now: float) -> str | None:
         """Return why nothing is handed out any more, None if something is."""
@@ -355,11 +355,13 @@ class State:
         first = self.assignments.status(number) != ANSWERED and not lapsed
         self.health.note(self.assignments.arm(number), rewards, first=first)
         self.assignments.answer(number, rewards)
+        if lapsed:
+            self.assignments.settle(number, [not math.isnan(reward) for reward in rewards])
         return Outcome(number, rewards)
 
     def _dropped(self, event: Event) -> None:
         lost = bool(event.body.get("lost", False))
-        left_out = lost or bool(event.body.get("abandoned", False) or event.body.get("refused", False))
+        left_out = lost or bool(event.body.get("refused", False))
         for number in map(self.assignments.check, event.body["ids"]):
             self._expect_missing(number, PENDING, ANSWERED, EXPIRED, DROPPED)
             self._give_up(number, self._stand_ins(left_out), event.at)
@@ -370,7 +372,8 @@ class State:
 
     def _expired(self, event: Event) -> None:
         for number in map(self.assignments.check, event.body["ids"]):
-            self._expect_missing(number, PENDING, ANSWERED)
+            self._expect_missing(number, PENDING, ANSWERED, DROPPED)
+            self.assignments.settle(number, self.assignments.missing(number))
             self._give_up(number, [LEFT_OUT] * len(self.problem.metrics), event.at)
             if self.assignments.status(number) == PENDING:
                 self.assignments.mark(number, EXPIRED)
