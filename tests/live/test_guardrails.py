@@ -118,3 +118,22 @@ def test_a_decision_that_nobody_qualifies_is_past_once_another_arm_comes() -> No
     assert test.status().past == (("click", "none qualifies", decision.pull),)
     (told,) = [one for one in views.happenings_json(test.status()) if one["kind"] == "decided"]
     assert (told["arm"], told["text"]) == (None, f"x: click: no arm keeps every limit, at pull {decision.pull}")
+
+
+def test_a_broken_limit_bars_at_once_whatever_else_is_late() -> None:
+    """Errors are told at once, and clicks never: the arm that errs too often is shown to hardly anybody."""
+    test = Experiment.create(
+        MemoryJournal(),
+        "x",
+        ["control", "bad"],
+        ["click:bernoulli"],
+        guardrails=["errors:bernoulli:at-most=0.1:eps=0.1"],
+        rule="uniform",
+    )
+    shown = 0
+    for _ in range(300):
+        (one,) = test.ask()
+        shown += one.arm == "bad"
+        test.tell(one, {"errors": float(one.arm == "bad")})
+    assert test.status().barred.tolist() == [False, True]
+    assert shown < 20

@@ -104,7 +104,7 @@ def test_damaged_events_are_not_taken_in(kind: str, body: dict[str, Any]) -> Non
     test = new(journal)
     test.ask(3)
     test.tell(1, {"click": 1, "latency": 80.0})
-    test.drop(2)
+    test.drop(2, reason="lost")
     handle = journal.find("test")
     with journal.lock(handle) as log:
         log.append(Event(5, kind, 0.0, body))
