@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mobai import GLR, InputError, Problem, TopTwo, Uniform
-from mobai.engine.asks import LEFT_OUT, Outcome
+from mobai.engine.asks import LEFT_OUT, Resolution
 from mobai.engine.engine import Engine
 from mobai.rules.stopping import Elimination
 from mobai.theory.observations import Observations
@@ -22,8 +22,8 @@ OBJECTIVES = ["g", "s:min:subgaussian=2:eps=0.1", "u:unknown-variance", "c:min:b
 LEVEL = math.log(5)
 
 
-def whole(number: int, told: Any) -> Outcome:
-    return Outcome(number, [LEFT_OUT if math.isnan(one) else one for one in told])
+def whole(number: int, told: Any) -> Resolution:
+    return Resolution(number, [LEFT_OUT if math.isnan(one) else one for one in told])
 
 
 def problem(arms: int = 4) -> Problem:
@@ -73,7 +73,7 @@ def test_what_is_kept_up_to_date_is_what_follows_from_the_rewards(seed: int) -> 
         elif action == 10:
             number, arm = pending.pop()
             engine.forget_ask(arm)
-            engine.tell_all([Outcome(number, [LEFT_OUT] * 5)])
+            engine.tell_all([Resolution(number, [LEFT_OUT] * 5)])
         elif engine.active.sum() > 2 and rng.random() < 0.5:
             engine.retire_arm(int(rng.choice(np.flatnonzero(engine.active))))
         elif engine.problem.shape[0] < 7:
@@ -292,3 +292,18 @@ def test_a_delta_that_cannot_be_answered_is_refused_at_the_start() -> None:
         Engine(Problem(2, ["x:bernoulli"]), Uniform(), own)
     with pytest.raises(InputError, match=r"log_inv_delta must be a positive finite number, at most 1e\+100"):
         Engine(Problem(2, 1, 1.0), Uniform(), GLR()).verdict(1e300)
+
+
+def test_only_the_arms_in_question_are_filled_up() -> None:
+    """Where nothing but rare extremes keeps an objective open, arms that are far behind are asked for no more."""
+    rng, x = np.random.default_rng(0), math.log(20)
+    engine = Engine(Problem(4, ["x:unknown-variance"]), TopTwo(), GLR(), log_inv_delta=x, rare=0.02)
+    while not engine.stopped():
+        arm = engine.choose(rng)
+        engine.tell(engine.ask(arm), [rng.normal((9.0, 0.0, 0.0, 8.0)[arm])])
+        held, open_still = engine.verdict().held, not engine.stopped()
+        assert not held[0] or open_still
+    counts = engine.observations.pulls[:, 0]
+    assert counts[0] >= 150
+    assert (counts[1:3] < 60).all()
+    assert engine.verdict().reservations == []

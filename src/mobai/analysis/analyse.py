@@ -21,7 +21,7 @@ from mobai.analysis.logs import (
     read_log,
 )
 from mobai.engine import RARE, Engine, Verdict
-from mobai.engine.asks import Outcome, left_out
+from mobai.engine.asks import Resolution, left_out
 from mobai.engine.concerns import reward_concerns
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
 from mobai.rules.sampling.uniform import Uniform
@@ -141,9 +141,9 @@ def analyse_log(log: Log, log_inv_delta: float, *, ordered: bool = False, rare: 
     problem = log.problem
     engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta, rare=rare, follows_health=ordered)
     tied = (log.with_the_one_before or [False] * len(log.arms)) if ordered else [n > 0 for n in range(len(log.arms))]
-    moments: list[list[Outcome]] = []
+    moments: list[list[Resolution]] = []
     for arm, rewards, more in zip(log.arms, log.rewards, tied, strict=True):
-        outcome = Outcome(engine.record(arm, more=more), left_out(rewards))
+        outcome = Resolution(engine.record(arm, more=more), left_out(rewards))
         if more:
             moments[-1].append(outcome)
         else:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mobai.engine import Engine
-from mobai.engine.asks import Outcome
+from mobai.engine.asks import Resolution
 from mobai.lab.environment import Environment
 from mobai.lab.trajectory import TrialSpec, coins
 from mobai.problem import FloatArray
@@ -30,7 +30,7 @@ def sorted_batches(spec: TrialSpec) -> Answers:
     """Ask for a batch, and report it sorted by arm and value, as one moment."""
     engine, told = engine_of(spec), _batches(spec)
     while engine.told < spec.max_pulls and not engine.stopped():
-        engine.tell_all([Outcome(number, rewards) for _, rewards, number in told(engine)])
+        engine.tell_all([Resolution(number, rewards) for _, rewards, number in told(engine)])
     return answers_of(engine)
 
 
@@ -51,11 +51,11 @@ def late_metrics(spec: TrialSpec) -> Answers:
         arm = engine.choose(rng)
         number, rewards = engine.ask(arm), environment(arm)
         missing = [math.nan] * (len(rewards) - 1)
-        engine.tell_all([Outcome(number, [rewards[0], *missing])])
+        engine.tell_all([Resolution(number, [rewards[0], *missing])])
         waiting.append((number, rewards))
         if len(waiting) > _LATE:
             late, whole = waiting.pop(0)
-            engine.tell_all([Outcome(late, [math.nan, *whole[1:]])])
+            engine.tell_all([Resolution(late, [math.nan, *whole[1:]])])
         if engine.stopped():
             break
     return answers_of(engine)

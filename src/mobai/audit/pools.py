@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from mobai.audit.doors import Answers, answers_of, engine_of
-from mobai.engine.asks import LEFT_OUT, WORST, Outcome
+from mobai.engine.asks import LEFT_OUT, WORST, Resolution
 from mobai.lab.trajectory import TrialSpec, coins
 from mobai.problem import Bounded, Instance, Objective
 from mobai.seeds import stream
@@ -63,7 +63,7 @@ def _play(spec: TrialSpec, order: str, timeout: float, stand_in: float) -> Answe
         if asked < WORKERS:
             continue
         now, number, told = heapq.heappop(running)
-        engine.tell_all([Outcome(number, [told])])
+        engine.tell_all([Resolution(number, [told])])
         if engine.stopped():
             break
     return answers_of(engine)

@@ -25,7 +25,7 @@ from mobai.theory.confidence import resolve_log_inv_delta
 @click.option("--arm-column", default="arm", show_default=True, help="The column that names the arm.")
 @click.option("--ordered", is_flag=True, help="The rows are in the order in which arms were chosen: look after each.")
 @click.option("--time-column", metavar="COLUMN", help="When each row's arm was chosen; look after each, in that order.")
-@click.option("--rare", default="0.02", show_default=True, metavar="SHARE", help="As for mobai create.")
+@options.rare_option()
 @options.delta_option()
 @click.option("--plot", metavar="FILE", help="Draw the means with their intervals: .png, .svg or .pdf.")
 @options.json_option()
@@ -35,7 +35,7 @@ def command(
     arm_column: str,
     ordered: bool,
     time_column: str | None,
-    rare: str,
+    rare: float | None,
     delta: float,
     plot: str | None,
     as_json: bool,
@@ -59,7 +59,7 @@ def command(
     # Only now: importing it imports the kernels, one way or the other.
     from mobai.analysis.analyse import analyse_log
 
-    analysis = analyse_log(log, log_inv_delta, ordered=ordered or time_column is not None, rare=options.read_rare(rare))
+    analysis = analyse_log(log, log_inv_delta, ordered=ordered or time_column is not None, rare=rare)
     if as_json:
         click.echo(json.dumps(views.analysis_json(analysis), indent=2, allow_nan=False))
     else:

@@ -37,13 +37,7 @@ from mobai.kernels import interpret
     metavar="SECONDS",
     help="Then what is missing of an assignment is left out, whatever comes later.",
 )
-@click.option(
-    "--rare",
-    default="0.02",
-    show_default=True,
-    metavar="SHARE",
-    help="How rare an extreme may be that must not hide in an unknown variance, or none.",
-)
+@options.rare_option()
 @click.option(
     "--order",
     type=click.Choice(["asked", "told"]),
@@ -64,7 +58,6 @@ def command(
     log: str | None,
     arm_column: str,
     no_focus: bool,
-    rare: str,
     **choices: Any,
 ) -> None:
     """Begin the experiment NAME."""
@@ -86,7 +79,6 @@ def command(
             "create the experiment where its storage is"
         )
     known = arms if found is None else found.problem.arms
-    choices["rare"] = options.read_rare(rare)
     experiment = Experiment.create(storage, name, known, objectives, focus=not no_focus, **choices)
     if found is not None:
         experiment.record_all(found.rows())

@@ -145,8 +145,19 @@ def rule_option() -> Decorator:
     )
 
 
-def read_rare(text: str) -> float | None:
-    """Read how rare an extreme may be that must not hide; None for ``none``."""
+def rare_option() -> Decorator:
+    """Take how rare an extreme may be that must not hide."""
+    return click.option(
+        "--rare",
+        default="0.02",
+        show_default=True,
+        metavar="SHARE",
+        callback=lambda _context, _parameter, text: _read_rare(text),
+        help="How rare an extreme may be that must not hide in an unknown variance, or none.",
+    )
+
+
+def _read_rare(text: str) -> float | None:
     if text == "none":
         return None
     try:

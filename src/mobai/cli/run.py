@@ -49,7 +49,7 @@ from mobai.theory.confidence import delta_of
     show_default=True,
     help="When a value is none its family accepts: end the run, or count the pull as lost.",
 )
-@click.option("--rare", default="0.02", show_default=True, metavar="SHARE", help="As for mobai create.")
+@options.rare_option()
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a command may take.")
 @options.json_option()
 # Options of the simulated run, mobai run INSTANCE, which still works.
@@ -88,7 +88,6 @@ def _measure(measure: Sampler, source: str, as_json: bool, **given: Any) -> None
     """Run the experiment and say what was found."""
     how = {key: given.pop(key) for key in ("retries", "max_pulls", "jobs", "on_refused")}
     given.pop("timeout")
-    given["rare"] = options.read_rare(given["rare"])
     experiment = _open(given.pop("storage") or "memory:", **given)
     # Asked to end, it ends as with Ctrl-C: nothing stays pending.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

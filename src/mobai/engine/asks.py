@@ -32,8 +32,8 @@ _TOLD, _READ = 1, 2
 _LEAST_FORGOTTEN = 4096
 
 
-class Outcome(NamedTuple):
-    """What has come of an ask: one value per metric, in its own unit, or what stands for it."""
+class Resolution(NamedTuple):
+    """What an ask brings, as far as it is resolved: per metric a value in its own unit, or what stands for one."""
 
     number: int
     values: Sequence[float]
@@ -109,7 +109,7 @@ class Asks:
         """Return the arm of an ask that is not forgotten."""
         return self._arms[number - self._forgotten - 1]
 
-    def hear(self, outcomes: Iterable[Outcome], at: float | None = None) -> None:
+    def hear(self, outcomes: Iterable[Resolution], at: float | None = None) -> None:
         """Take down what has come at one time, and what evidence can go on with; values come once."""
         size, complete = self._metrics, []
         for number, values in outcomes:
@@ -117,7 +117,7 @@ class Asks:
             if self._order != AT_ONCE and number <= min(self._read):  # it was passed over
                 continue
             for n, value in enumerate(values, place * size):
-                if value == value:
+                if value == value:  # not NaN; this is the innermost line of reading a journal
                     self._values[n] = value
             fresh = not self._seen[place] & _TOLD and any(map(math.isfinite, values))
             self._seen[place] |= _TOLD * fresh

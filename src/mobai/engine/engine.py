@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mobai.engine.asks import Asks, Look, Outcome, Rows, Waiting, left_out
+from mobai.engine.asks import Asks, Look, Resolution, Rows, Waiting, left_out
 from mobai.engine.evidence import Evidence
 from mobai.engine.family_check import FamilyCheck
 from mobai.engine.reward_health import kept_of_health, new_health, restored_health, with_one_more_arm
@@ -161,8 +161,7 @@ class Engine:
         """Return the arm with the fewest rewards, if nothing but their number keeps every objective open."""
         x = self._known_delta()
         still_open = [m for m, one in enumerate(self._evidence.monitor.decisions(x)) if one is None]
-        held = self._evidence.held(self.level(x)) if still_open else []
-        if not still_open or not all(held[m] for m in still_open):
+        if not still_open or not all(self._evidence.is_held(m, self.level(x)) for m in still_open):
             return None
         arms, seen = self.sampling.arms, self.sampling.observations.arrays
         # Those that are still to come, and those that wait to become evidence, are on their way.
@@ -187,14 +186,14 @@ class Engine:
 
     def tell(self, number: int, rewards: Sequence[float] | FloatArray, at: float | None = None) -> None:
         """Take in the rewards of an ask, in the objectives' own units; NaN for those that will not come."""
-        self.tell_all([Outcome(number, left_out(rewards))], at)
+        self.tell_all([Resolution(number, left_out(rewards))], at)
 
-    def tell_all(self, outcomes: Sequence[Outcome], at: float | None = None) -> None:
+    def tell_all(self, outcomes: Sequence[Resolution], at: float | None = None) -> None:
         """Take in what has come of several asks as one moment: the evidence is looked at once, after the last."""
         self.hear(outcomes, at)
         self.catch_up()
 
-    def hear(self, outcomes: Sequence[Outcome], at: float | None = None) -> None:
+    def hear(self, outcomes: Sequence[Resolution], at: float | None = None) -> None:
         """Take down what has come of several asks; :meth:`catch_up` takes it in, many at a time."""
         self.asks.hear(outcomes, at)
         if self.problem.guardrails:
@@ -346,7 +345,7 @@ class Engine:
             proven=self.stopping.certified,
             doubts=self._doubts(x),
             limits=self.limits(x),
-            held=tuple(self._evidence.held(self.level(x))) if self._least else (),
+            held=tuple(self._evidence.is_held(m, self.level(x)) for m in range(self.problem.shape[1])),
             least=int(self._least),
             reaches=partial(self.stopping.reached, self._at_start),
         )

@@ -76,12 +76,9 @@ class Evidence:
             raise InputError(f"stopping: {self._stopping} is not proven for arms that come and go")
         return self.monitor
 
-    def held(self, level: float) -> list[bool]:
-        """Return which objectives have the evidence, and too few rewards to rule out rare extremes."""
-        found, objectives = self.monitor, range(self.observations.objectives)
-        if not isinstance(found, RosterMonitor) or not found.least.any():
-            return [False] * len(objectives)
-        return [found.lacks(self.observations, m, level) for m in objectives]
+    def is_held(self, objective: int, level: float) -> bool:
+        """Whether an objective has the evidence, and too few rewards to rule out rare extremes."""
+        return isinstance(self.monitor, RosterMonitor) and self.monitor.lacks(self.observations, objective, level)
 
     def add_arm(self, problem: Problem) -> None:
         """Make room for one more arm, the last one of ``problem``; every objective is undecided again."""

@@ -47,7 +47,7 @@ class Verdict:
         What else speaks against calling it certified: that results are lost for one arm more often than for another.
     held, least
         Per objective: whether the evidence is enough, and too few rewards are there to rule out rare extremes; and how
-        many rewards that takes. Empty and 0 where that is not looked at.
+        many rewards that takes, 0 where that is not looked at.
     limits
         Per guardrail and arm: 0 if nothing can be said yet, 1 if the limit is kept, 2 if it is broken.
     refused, lost
@@ -113,12 +113,9 @@ class Verdict:
     @property
     def reservations(self) -> list[str]:
         """Why objectives are open that have the evidence, a line each."""
-        named = zip(self.problem.objective_names, self.held, strict=False)
-        return [
-            f"{name}: too few to rule out rare extremes, which takes {self.least:,} each"
-            for name, held in named
-            if held
-        ]
+        takes = f"too few to rule out rare extremes, which takes {self.least:,} of every arm in question"
+        facts = zip(self.problem.objective_names, self.held, self.decisions, strict=False)
+        return [f"{name}: {takes}" for name, held, decision in facts if held and decision is None]
 
     @property
     def stopped(self) -> bool:

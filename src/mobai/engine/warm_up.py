@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from mobai.engine.asks import Outcome
+from mobai.engine.asks import Resolution
 from mobai.engine.engine import Engine
 from mobai.engine.explain import explain
 from mobai.errors import InputError
@@ -68,7 +68,7 @@ def warm_up_folding() -> None:
     problem = Problem(2, ["one:bernoulli"])
     engine = Engine(problem, Uniform(), GLR(reserve=0.1), log_inv_delta=1.0, follows_health=True)
     for _ in range(2):
-        engine.hear([Outcome(engine.ask(0), [1.0])])
+        engine.hear([Resolution(engine.ask(0), [1.0])])
     engine.catch_up()
 
 

@@ -124,8 +124,10 @@ def lacks(scoring: Scoring, obs: ObservationArrays, m: int, least: float, bar: f
 
 @entry
 def lacking(scoring: Scoring, obs: ObservationArrays, m: int, least: float, bar: float) -> bool:
-    """Whether arms have fewer rewards than they must, for Python."""
-    return lacks(scoring, obs, m, least, bar)
+    """Whether an objective has the evidence, and nothing but the number of rewards keeps it open; for Python."""
+    if not lacks(scoring, obs, m, least, bar) or not exceeds(scoring, obs, np.full(3, -1), m, m + 1, bar):
+        return False
+    return evidence_of(scoring, obs, m) > bar
 
 
 @entry

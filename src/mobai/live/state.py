@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mobai.engine import Verdict
-from mobai.engine.asks import AT_ONCE, LEFT_OUT, UNRESOLVED, WORST, Outcome
+from mobai.engine.asks import AT_ONCE, LEFT_OUT, UNRESOLVED, WORST, Resolution
 from mobai.engine.concerns import Concern
 from mobai.engine.engine import Engine
 from mobai.engine.explain import Explanation, explain
@@ -80,7 +80,7 @@ class State:
         self.seq = 1
         # What an earlier version had decided, as long as the journal does not say it.
         self.to_stand: dict[str, list[Any]] = {}
-        self._recorded_before: list[Outcome] = []  # in the same moment
+        self._recorded_before: list[Resolution] = []  # in the same moment
         self.timeline: list[Milestone] = []
         self._engine = new_engine(self.settings)
         self.assignments = Assignments(len(self.settings.problem.metrics))
@@ -310,12 +310,12 @@ class State:
             found = {m: reward for m, reward in enumerate(rewards) if not math.isnan(reward)}
             self.late |= {(self.assignments.check(number), m): reward for m, reward in found.items()}
 
-    def _tell(self, outcomes: list[Outcome], at: float) -> None:
+    def _tell(self, outcomes: list[Resolution], at: float) -> None:
         """Let the engine take down what was told; it is taken in many at a time, at the latest when somebody looks."""
         self.last_report_at = at
         self._hear(outcomes, at)
 
-    def _hear(self, outcomes: list[Outcome], at: float) -> None:
+    def _hear(self, outcomes: list[Resolution], at: float) -> None:
         self._engine.hear(outcomes, at)
         self._note_progress(at)
 
@@ -344,7 +344,7 @@ class State:
             self._recorded_before = []
             self._tell(told, event.at)
 
-    def _answer(self, report: Report, *, lapsed: bool = False) -> Outcome:
+    def _answer(self, report: Report, *, lapsed: bool = False) -> Resolution:
         """Enter what was told of an assignment, or what it counts as because its window is over.
 
         In earlier versions, one that was expired was asked for after all.
@@ -357,7 +357,7 @@ class State:
         self.assignments.answer(number, rewards)
         if lapsed:
             self.assignments.settle(number, [not math.isnan(reward) for reward in rewards])
-        return Outcome(number, rewards)
+        return Resolution(number, rewards)
 
     def _dropped(self, event: Event) -> None:
         lost = bool(event.body.get("lost", False))
@@ -394,7 +394,7 @@ class State:
         if self.assignments.status(number) == PENDING:
             self._engine.forget_ask(arm)
         self.assignments.give_up(number, [not math.isnan(value) for value in values])
-        self._hear([Outcome(number, values)], at)
+        self._hear([Resolution(number, values)], at)
 
     def _expect_missing(self, number: int, *statuses: int) -> None:
         """Refuse to give up an assignment that stands otherwise, or of which nothing may come."""

@@ -202,12 +202,8 @@ class RosterMonitor(GLRMonitor):
 
     def lacks(self, observations: Observations, objective: int, level: float) -> bool:
         """Whether the evidence of an objective is enough, and the arms in question have too few rewards."""
-        scoring, arrays = self.scoring(observations.told), observations.arrays
-        if not self.least[objective] > 0 or not kernels.lacking(
-            scoring, arrays, objective, self.least[objective], level
-        ):
-            return False
-        return bool(self.evidence(observations)[objective] > level)
+        least, scoring = self.least[objective], self.scoring(observations.told)
+        return bool(least > 0 and kernels.lacking(scoring, observations.arrays, objective, least, level))
 
     def reopen(self, objective: int) -> None:
         """Forget what was decided on an objective."""
