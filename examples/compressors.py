@@ -4,10 +4,11 @@ Run it from the folder of the project; the file is this project's own text unles
 
     FILE=/usr/share/dict/words mobai run --sampler examples.compressors:measure \
         --arm zlib-1 --arm zlib-6 --arm zlib-9 --arm bz2-1 --arm bz2-9 --arm lzma-0 --arm lzma-6 \
-        --objective time:min:unknown-variance:eps=0.2 --objective size:min:unknown-variance \
-        --objective memory:min:unknown-variance:eps=200 --delta 0.05 --storage sqlite:///compressors.db
+        --objective time:min:bounded=0..200:eps=2 --objective size:min:bounded=0..1:eps=0.01 \
+        --objective memory:min:bounded=0..50:eps=0.5 --delta 0.05 --storage sqlite:///compressors.db
 
-Time is in milliseconds, size in bytes, memory (the peak of a fresh process above where it stood before) in kilobytes.
+Time is in milliseconds, size a share of the original, memory (the peak of a fresh process above where it stood before)
+in megabytes. Times are not bell-shaped, so they state a range instead: what takes longer counts as its end.
 Each measurement takes a random stretch of the file, so that sizes are measured with noise, too. Memory is what Linux
 says in /proc.
 """
@@ -26,6 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 STRETCH = 200_000
+LONGEST, MOST_MEMORY = 200.0, 50.0  # milliseconds and megabytes
 
 
 def compressor(arm: str) -> Callable[[bytes], bytes]:
@@ -67,9 +69,10 @@ def main(arm: str) -> None:
     stretch, compress = data[start : start + STRETCH], compressor(arm)
     before = peak_memory()
     began = time.perf_counter()
-    size = len(compress(stretch))
+    size = min(len(compress(stretch)) / len(stretch), 1.0)
     duration = 1000 * (time.perf_counter() - began)
-    sys.stdout.write(f"{duration} {size} {peak_memory() - before}\n")
+    memory = (peak_memory() - before) / 1024
+    sys.stdout.write(f"{min(duration, LONGEST)} {size} {min(memory, MOST_MEMORY)}\n")
 
 
 if __name__ == "__main__":

@@ -80,7 +80,8 @@ def test_scripts(script: str, said: str) -> None:
 
 
 def test_compressors(tmp_path: Path) -> None:
-    metrics = [word for name in ("time", "size", "memory") for word in ("--objective", f"{name}:min:unknown-variance")]
+    ranges = {"time": "0..200", "size": "0..1", "memory": "0..50"}
+    metrics = [word for name, ends in ranges.items() for word in ("--objective", f"{name}:min:bounded={ends}")]
     words = ("--arm", "zlib-1", "--arm", "zlib-6", *metrics, "--max-pulls", "8")
     storage = ("--storage", f"sqlite:///{tmp_path / 'x.db'}")
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent)}

@@ -23,6 +23,7 @@ from mobai.live.settings import problem_from_body
         ({"seed": -1}, "seed must be a whole number"),
         ({"expire_after": 0}, "expire_after must be a positive number of seconds"),
         ({"reserve": 0.9}, "reserve must be a number from 1e-100 to 0.5, or 0"),
+        ({"interval_share": 0}, "interval_share must be a number from 1e-100 to 0.9, not 0"),
         ({"sd": [1.0]}, "sd must be one number"),
         ({"rule": None}, "rule must be a name"),
         ({"expire_after": 10**400}, "expire_after must be"),
@@ -36,6 +37,19 @@ def test_bad_settings(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         new(journal, **options)
     assert journal.names() == []
+
+
+def test_the_share_of_the_intervals_is_kept(tmp_path: Path) -> None:
+    plain, other = new(tmp_path / "a.db"), new(tmp_path / "b.db", interval_share=0.5)
+    assert "interval_share" not in next(iter(plain.history())).body
+    loaded = Experiment.load(tmp_path / "b.db", "test")
+    for test in (plain, loaded):
+        for arm in ARMS:
+            test.record_all([(arm, {"click": n % 2, "latency": 1.0 + n % 3}) for n in range(20)])
+    assert (loaded.verdict().threshold > plain.verdict().threshold).all()
+    widths = [test.status().intervals.upper - test.status().intervals.lower for test in (plain, loaded)]
+    assert (widths[1] < widths[0]).all()
+    assert other.settings.interval_share == loaded.settings.interval_share == 0.5
 
 
 def test_names_and_deletion(tmp_path: Path) -> None:

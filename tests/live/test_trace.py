@@ -97,6 +97,17 @@ def test_every_rule_can_be_explained(rule: str) -> None:
     assert str(found).count("\n") == 2
 
 
+def test_what_waits_is_explained() -> None:
+    test = new()
+    first, *others = test.ask(4)
+    test.tell_all([(one, {"click": 1.0, "latency": 2.0}) for one in others])
+    waits = [sentence for sentence in test.explain().sentences if "no evidence before" in sentence]
+    assert waits == [
+        f"{name}: 3 results told, and no evidence before assignment 1 ({first.arm}) is reported or given up"
+        for name in ("click", "latency")
+    ]
+
+
 def test_what_is_decided_is_explained_as_such() -> None:
     test = new(delta=0.3)
     while not test.verdict().stopped:

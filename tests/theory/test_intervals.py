@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 from tests.lab.test_trajectory import MIXED
 
-from mobai import GLR, Instance, Policy, Problem
+from mobai import GLR, InputError, Instance, Policy, Problem
 from mobai.lab.environment import Environment
 from mobai.problem import FloatArray
 from mobai.rules.stopping import ArmsMayChange
@@ -96,15 +96,33 @@ def test_unknown_variance_by_definition() -> None:
 def test_shares_of_delta() -> None:
     """All intervals and decisions together, as arms come: no more than delta is given away."""
     problem, delta = Problem(4, 3, 1.0), 0.05
-    for rule, most in ((GLR(), 1.0), (GLR(reserve=0.1), 1.0)):
+    for rule in (GLR(), GLR(reserve=0.1), GLR(interval_share=0.5), GLR(reserve=0.2, interval_share=0.01)):
         monitor = rule.start(problem)
         assert isinstance(monitor, ArmsMayChange)
         given = 3 * 3 * math.exp(-rule.level(problem, -math.log(delta))) / (1 - rule.reserve)
         given += 3 * float(np.exp(-monitor.interval_levels(-math.log(delta)).arms).sum())
         if rule.reserve:
             roster = Roster(4, np.ones(10_004, np.bool_), rule.reserve)
-            given += 3 * float(np.exp(-roster.interval_levels(-math.log(delta), 3)[4:]).sum())
-        assert 0.99 * delta < given <= most * delta * (1 + 1e-9)
+            given += 3 * float(np.exp(-roster.interval_levels(-math.log(delta), 3, rule.interval_share)[4:]).sum())
+        assert 0.99 * delta < given <= delta * (1 + 1e-9)
+        assert rule.reached(problem, rule.level(problem, 2.5)) == pytest.approx(2.5)
+
+
+def test_a_larger_share_makes_narrower_intervals_and_later_decisions() -> None:
+    problem, found = Problem(2, 1, 1.0), []
+    for share in (0.001, 0.1, 0.9):
+        session = Policy(stopping=GLR(interval_share=share)).start(problem, seed=1)
+        for n in range(40):
+            session.record(n % 2, [0.5 * (n % 2)])
+        wide = session.intervals(0.05)
+        found.append((float(wide.upper[0, 0] - wide.lower[0, 0]), float(session.verdict(0.05).threshold[0])))
+    widths, levels = zip(*found, strict=True)
+    assert widths[0] > widths[1] > widths[2]
+    assert levels[0] < levels[1] < levels[2]
+    with pytest.raises(InputError, match=r"interval_share must be a number from 1e-100 to 0\.9, not 1"):
+        GLR(interval_share=1)
+    with pytest.raises(InputError, match=r"interval_share must be 0\.1, not 0\.2"):
+        GLR("empirical", interval_share=0.2)
 
 
 def test_silent_arms_have_no_interval() -> None:

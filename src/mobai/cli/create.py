@@ -46,6 +46,9 @@ from mobai.kernels import interpret
     help="How evidence reads results; told only if delays have nothing to do with values.",
 )
 @click.option("--reserve", type=float, default=0.1, show_default=True, help="Share of delta for changes of arms.")
+@click.option(
+    "--interval-share", type=float, default=0.1, show_default=True, help="Share of delta for the intervals."
+)
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
 @options.storage_option()
 @click.option("--from", "log", metavar="FILE", help="Take the rows of a log over as its first answers.")

@@ -189,4 +189,14 @@ def _sentences(engine: Engine, x: float, pairs: tuple[Pair, ...], limits: tuple[
         if open_limits:
             text += ("; " if standing else "") + f"{weakest.leader} is not yet shown to keep {open_limits[0].guardrail}"
         found.append(text)
-    return tuple(found)
+    return (*found, *_held_up(engine))
+
+
+def _held_up(engine: Engine) -> list[str]:
+    """Say which metrics wait to become evidence, and for what."""
+    problem = engine.problem
+    return [
+        f"{problem.metric_names[one.metric]}: {plural(one.values, 'result')} told, and no evidence before "
+        f"assignment {one.number} ({problem.arms[one.arm]}) is reported or given up"
+        for one in engine.waiting
+    ]

@@ -123,6 +123,9 @@ class Experiment:
             Of metrics with an unknown or shared variance: no objective is decided before the arms in question have
             log(1/delta) / rare rewards, so that extremes of that frequency would have shown; 0.02 unless given, None to
             take extremes for ruled out.
+        interval_share
+            The share of delta that the confidence intervals have for themselves; 0.1 unless given. With less, decisions
+            come a little earlier (0.1 nats at most), and intervals are wider.
         """
         refuse_unknown("create", options, ExperimentOptions)
         if not is_name(name) or len(name) > LONGEST_NAME or name in (".", ".."):

@@ -22,6 +22,7 @@ from mobai.rules.catalogue import parse_spec, rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import GLR
 from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.thresholds import INTERVAL_SHARE
 from mobai.views.data import problem_json
 
 # What a record says of an assignment beside its metrics.
@@ -66,6 +67,8 @@ class Settings:
         In which order evidence reads rewards: as they were ``asked`` for, or as they were ``told``.
     rare
         How rare an extreme may be that must not hide, of metrics whose noise is estimated; None to rule them out.
+    interval_share
+        The share of delta that the confidence intervals have for themselves.
     evidence
         How evidence was weighed when it was created: the number of the way.
     """
@@ -82,12 +85,18 @@ class Settings:
     until: float | None = None
     order: str = "asked"
     rare: float | None = RARE
+    interval_share: float = INTERVAL_SHARE
     evidence: int = EVIDENCE
 
     @property
     def rule_address(self) -> str:
         """The rule as text: its name and options, or the module and class of one of somebody's own."""
         return self.rule.address if isinstance(self.rule, MissingRule) else rule_address(self.rule)
+
+    @property
+    def stopping(self) -> GLR:
+        """When objectives are decided."""
+        return GLR(reserve=self.reserve, interval_share=self.interval_share)
 
 
 def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
@@ -119,6 +128,7 @@ class ExperimentOptions(TypedDict, total=False):
     until: float | str | datetime | None
     order: str
     rare: float | None
+    interval_share: float
 
 
 def new_settings(
@@ -135,6 +145,7 @@ def new_settings(
     until: float | str | datetime | None = None,
     order: str = "asked",
     rare: float | None = RARE,
+    interval_share: float = INTERVAL_SHARE,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
     if on_broken not in ("bar", "tell"):
@@ -157,7 +168,7 @@ def new_settings(
         raise InputError(f"focus must be True or False, not {focus!r}")
     if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
         raise InputError(f"expire_after must be a positive number of seconds, or None, not {expire_after!r}")
-    GLR(reserve=reserve)
+    GLR(reserve=reserve, interval_share=interval_share)
     for name in problem.metric_names:
         if name in RESERVED:
             raise InputError(f"objectives: {name!r} cannot be the name of a metric; it is a column of every record")
@@ -181,6 +192,7 @@ def new_settings(
         end,
         order,
         None if rare is None else float(rare),
+        float(interval_share),
     )
 
 
@@ -218,6 +230,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
         **({"until": settings.until} if settings.until is not None else {}),
         **({"order": settings.order} if settings.order != "asked" else {}),
         **({"rare": settings.rare} if settings.rare != RARE and settings.order != AT_ONCE else {}),
+        **({"interval_share": settings.interval_share} if settings.interval_share != INTERVAL_SHARE else {}),
         "evidence": settings.evidence,
     }
 
@@ -237,6 +250,7 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         until=body.get("until"),
         order=body.get("order", "asked" if body.get("evidence", 1) >= _READS_IN_ORDER else AT_ONCE),
         rare=body.get("rare", RARE if body.get("evidence", 1) >= _READS_IN_ORDER else None),
+        interval_share=body.get("interval_share", INTERVAL_SHARE),
         evidence=body.get("evidence", 1),
     )
 

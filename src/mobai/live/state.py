@@ -28,7 +28,7 @@ from mobai.live.settings import Settings, from_body, with_arm
 from mobai.live.trace import Series, Trace
 from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
 from mobai.problem import Problem
-from mobai.rules.stopping import GLR, Decision
+from mobai.rules.stopping import Decision
 from mobai.seeds import NumberedStreams
 from mobai.views.data import time_text
 
@@ -479,7 +479,7 @@ _HANDLERS: dict[str, Callable[[State, Event], None]] = {
 def new_engine(settings: Settings) -> Engine:
     """Return the engine of an experiment that begins with these settings."""
     x = settings.log_inv_delta
-    stopping, focus = GLR(reserve=settings.reserve), x if settings.focus else None
+    stopping, focus = settings.stopping, x if settings.focus else None
     bars = settings.on_broken == "bar"
     return Engine(
         settings.problem,

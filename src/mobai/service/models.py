@@ -47,6 +47,7 @@ class NewExperiment(_Model):
     until: Number | str | None = None
     order: str = "asked"
     rare: Number | None = 0.02
+    interval_share: Annotated[Number, Field(description="Of delta, for the intervals.")] = 0.1
     by: By = None
 
 

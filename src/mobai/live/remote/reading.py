@@ -23,7 +23,7 @@ from mobai.live.trace import Series
 from mobai.problem import FloatArray, Problem
 from mobai.problem.guardrail import NOBODY
 from mobai.problem.problem import frozen
-from mobai.rules.stopping import GLR, Decision
+from mobai.rules.stopping import Decision
 from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
@@ -107,7 +107,7 @@ def verdict_of(facts: Facts, settings: Settings, problem: Problem | None = None)
         alarms=tuple(facts["alarms"]),
         held=tuple(facts["held"]),
         least=facts["least"],
-        reaches=partial(GLR(reserve=settings.reserve).reached, settings.problem),
+        reaches=partial(settings.stopping.reached, settings.problem),
     )
 
 

@@ -21,7 +21,7 @@ from mobai.rules.stopping.records import EvidenceRecords
 from mobai.rules.stopping.roster import KEPT_BACK, Roster
 from mobai.theory.intervals import IntervalLevels
 from mobai.theory.observations import Moment, Observations
-from mobai.theory.thresholds import check_families, evidence_of, find_threshold, reached_log_inv_delta
+from mobai.theory.thresholds import INTERVAL_SHARE, check_families, evidence_of, find_threshold, reached_log_inv_delta
 
 _LEAST_RESERVE = 1e-100
 
@@ -42,6 +42,9 @@ class GLR:
         Whether all objectives are decided together.
     reserve
         The share of delta kept for arms that are added or retired later; with ``mixture`` only.
+    interval_share
+        The share of delta that the confidence intervals have for themselves; with ``mixture`` only. More makes them
+        narrower, and decisions later.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class GLR:
     threshold: str = "mixture"
     at_once: bool = False
     reserve: float = 0.0
+    interval_share: float = INTERVAL_SHARE
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -61,6 +65,15 @@ class GLR:
         if self.reserve > 0 and not self.fits_intervals:
             raise InputError(
                 f"reserve must be 0, not {self.reserve!r}: only 'mixture', not at once, is proven with one"
+            )
+        if not is_number(self.interval_share) or not _LEAST_RESERVE <= self.interval_share <= 0.9:
+            raise InputError(
+                f"interval_share must be a number from {_LEAST_RESERVE:g} to 0.9, not {self.interval_share!r}"
+            )
+        if self.interval_share != INTERVAL_SHARE and not self.fits_intervals:
+            raise InputError(
+                f"interval_share must be {INTERVAL_SHARE:g}, not {self.interval_share!r}: with other rules than 'mixture', "
+                "intervals have a delta of their own"
             )
 
     @property
@@ -98,7 +111,12 @@ class GLR:
         rule = find_threshold(self.threshold)
         if rule.gaussian_only:
             check_families(f"threshold {self.threshold!r}", problem)
-        return rule.level(log_inv_delta, *problem.shape) - math.log1p(-self._kept_back) + self._more_claims(problem)
+        return rule.level(log_inv_delta, *problem.shape) + self._price(problem)
+
+    def _price(self, problem: Problem) -> float:
+        """Return what a reserve, limits, a baseline and another share for the intervals add to the level, in nats."""
+        intervals = math.log1p(-INTERVAL_SHARE) - math.log1p(-self.interval_share)
+        return intervals - math.log1p(-self._kept_back) + self._more_claims(problem)
 
     def _more_claims(self, problem: Problem) -> float:
         """Return what limits and a baseline add to the level, in nats; refuses rules that are not proven with them."""
@@ -109,7 +127,7 @@ class GLR:
 
     def reached(self, problem: Problem, evidence: float) -> float:
         """Return the largest log(1/delta) that some evidence is enough for, 0 if for none."""
-        enough = evidence + math.log1p(-self._kept_back) - self._more_claims(problem)
+        enough = evidence - self._price(problem)
         return reached_log_inv_delta(find_threshold(self.threshold), enough, *problem.shape)
 
     def start(self, problem: Problem, log_inv_delta: float | None = None) -> GLRMonitor:
@@ -197,7 +215,8 @@ class RosterMonitor(GLRMonitor):
 
     def interval_levels(self, log_inv_delta: float) -> IntervalLevels:
         """Return the levels of the confidence intervals that are right together with the decisions."""
-        arms = self.roster.interval_levels(log_inv_delta, len(self._problem.metrics))
+        share = self._rule.interval_share
+        arms = self.roster.interval_levels(log_inv_delta, len(self._problem.metrics), share)
         return IntervalLevels(arms, self._rule.level(self._problem, log_inv_delta))
 
     def lacks(self, observations: Observations, objective: int, level: float) -> bool:

@@ -24,7 +24,6 @@ import numpy.typing as npt
 
 from mobai.kernels.evidence import Prices
 from mobai.problem import FloatArray, IntArray, Problem
-from mobai.theory.thresholds import INTERVAL_SHARE
 
 # Of delta, also where there is no reserve: so that an experiment with retired arms can be decided at some time.
 KEPT_BACK = 1e-12
@@ -69,12 +68,13 @@ class Roster:
             price += 2 * np.log(self.added)
         return np.where(self.added > 0, price, 0.0)
 
-    def interval_levels(self, log_inv_delta: float, metrics: int) -> FloatArray:
+    def interval_levels(self, log_inv_delta: float, metrics: int, of_delta: float) -> FloatArray:
         """Return the nats at which the bets of each arm leave a mean out of its interval. Shape (K,).
 
-        If arms can be added, they have half of the intervals' share of delta, the r-th ``6 / (pi r)^2`` of that.
+        The intervals have the share ``of_delta``. If arms can be added, these have half of it, the r-th
+        ``6 / (pi r)^2`` of that.
         """
-        share = math.log(INTERVAL_SHARE) - log_inv_delta - (math.log(2) if self.reserve > 0 else 0.0)
+        share = math.log(of_delta) - log_inv_delta - (math.log(2) if self.reserve > 0 else 0.0)
         with np.errstate(divide="ignore"):
             later = 2 * np.log(math.pi * self.added) - math.log(6)
         return np.where(self.added > 0, later, math.log(self.initial)) + math.log(metrics) - share
