@@ -45,7 +45,7 @@ def tells(test: Experiment, frame: Frame) -> None:
     expected = [("answered", 1.0, 80.0), ("answered", 0.0, 70.0), ("pending", None, None)]
     assert told == [*expected, ("answered", 1.0, 60.5), ("answered", 0.0, None)]
     cases: list[tuple[dict[str, list[Any]], str]] = [
-        ({"click": [1.0]}, "reports: report 1 must have an id or a unit"),
+        ({"click": [1.0]}, "reports: row 1 must have an id or a unit"),
         ({"id": ["x"], "click": [1.0]}, "id must be a whole number, not 'x'"),
         ({"id": [3], "clicks": [1.0]}, "clicks"),
     ]

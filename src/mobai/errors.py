@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from copy import copy
+from typing import Self
 
 _LONGEST_WORD, _LONGEST_MESSAGE = 120, 2_000
+# A message that begins with one of these goes on with what it is about.
+_VERBS = ("must ", "is ", "was ", "has ", "does ", "needs ")
 
 
 def shortened(text: str, longest_word: int = _LONGEST_WORD) -> str:
@@ -23,10 +27,62 @@ def shortened(text: str, longest_word: int = _LONGEST_WORD) -> str:
 
 
 class InputError(ValueError):
-    """An argument, a file or a reward that mobai cannot accept. Nothing was changed."""
+    """Something that mobai cannot accept. Nothing was changed.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(shortened(message))
+    It is told as an argument and what is wrong with it, ``InputError("delta", "must be between 0 and 1")``, or as one
+    sentence. Nobody has to read the sentence to know what it is about.
+
+    Attributes
+    ----------
+    argument, message
+        What was given, None if it is no single argument, and what is wrong with it.
+    source, row, assignment, unit
+        Where it was: in which file, in which row or report, counted from 1, of which assignment or unit.
+    arm, metric
+        Which arm and which metric it is about.
+    hint
+        What else to know or to try, in the words of the library; None for nothing.
+
+    Examples
+    --------
+    >>> error = InputError("eps", "must be a number, not 'x'", metric="clicks").within(row=3)
+    >>> str(error), error.argument, error.row
+    ("row 3: metric 'clicks': eps must be a number, not 'x'", 'eps', 3)
+    """
+
+    def __init__(
+        self,
+        argument: str | None,
+        message: str | None = None,
+        *,
+        source: str | None = None,
+        row: int | None = None,
+        assignment: int | None = None,
+        unit: str | None = None,
+        arm: str | None = None,
+        metric: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(argument, message)  # what it is made of again in another process
+        self.argument = None if message is None else argument
+        self.message = (argument or "") if message is None else message
+        self.source, self.row, self.assignment, self.unit = source, row, assignment, unit
+        self.arm, self.metric, self.hint = arm, metric, hint
+
+    def within(self, **place: str | int | None) -> Self:
+        """Return the same error, found in a ``source``, a ``row`` or the like."""
+        found = copy(self)
+        vars(found).update(place)
+        return found
+
+    def __str__(self) -> str:
+        """Say it in one line, from the outside in."""
+        words = "row", "assignment", "unit", "metric"
+        named = [f"{word} {found!r}" for word in words if (found := getattr(self, word)) is not None]
+        places = [place for place in (self.source, *named, self.argument) if place is not None]
+        joint = " " if self.message.startswith(_VERBS) else ": "
+        hint = "" if self.hint is None else f"; {self.hint}"
+        return shortened(": ".join(places) + (joint if places else "") + self.message + hint)
 
 
 class TieError(InputError):
@@ -52,11 +108,11 @@ class StorageError(Exception):
         super().__init__(shortened(message, 500))
 
 
-class AnotherHistoryError(StorageError):
+class HistoryChangedError(StorageError):
     """A journal that is no longer the one that was read. Whoever has read it must load the experiment again."""
 
 
-class FileReplacedError(AnotherHistoryError):
+class FileReplacedError(HistoryChangedError):
     """The file of a storage is another one than was opened. What is there now is read once it is opened anew."""
 
 

@@ -31,10 +31,10 @@ def find_object(path: str, argument: str) -> Any:
     """Return what ``package.module:name`` names; modules of the current folder are found after installed ones."""
     module, colon, name = path.partition(":")
     if not colon or not module or not name:
-        raise InputError(f"{argument} must be written package.module:name, not {path!r}")
+        raise InputError(argument, f"must be written package.module:name, not {path!r}")
     if "" not in sys.path:
         sys.path.append("")
     try:
         return getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
-        raise InputError(f"{argument}: {path} cannot be imported: {str(error) or type(error).__name__}") from None
+        raise InputError(argument, f"{path} cannot be imported: {str(error) or type(error).__name__}") from None

@@ -43,11 +43,11 @@ def read_rows(source: str | Path) -> list[Row]:
             data = sys.stdin.buffer.read() if str(source) == "-" else Path(source).read_bytes()
             rows = parse_rows(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise InputError(f"{name}: is not a text file in UTF-8") from None
+        raise InputError(None, "is not a text file in UTF-8", source=name) from None
     except OSError as error:
-        raise InputError(f"{name}: {error.strerror or 'cannot be read'}") from None
+        raise InputError(error.strerror or "cannot be read", source=name) from None
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise error.within(source=name) from None
     return rows
 
 
@@ -78,7 +78,7 @@ def _arrow_table(data: Any) -> Any:
     try:
         return arrow.table(data)
     except arrow.ArrowException:
-        raise InputError(f"rows must be a table with named columns, not {type(data).__name__}") from None
+        raise InputError("rows", f"must be a table with named columns, not {type(data).__name__}") from None
 
 
 def _is_empty(value: Any) -> bool:
@@ -120,7 +120,7 @@ def split_csv(text: str) -> list[list[str]]:
         raise InputError("the table is empty")
     for separator, shown in ((";", "';'"), ("\t", "a tab")):
         if len(rows[0]) == 1 and separator in rows[0][0]:
-            raise InputError(f"cells must be separated by commas, found {shown}")
+            raise InputError("cells", f"must be separated by commas, found {shown}")
     return rows
 
 
@@ -128,7 +128,7 @@ def check_rectangular(body: Iterable[list[str]], width: int, first: int) -> None
     """Refuse rows that are shorter or longer than the first."""
     for number, row in enumerate(body, start=first):
         if len(row) != width:
-            raise InputError(f"row {number} has {len(row)} cells, the first row has {width}")
+            raise InputError(None, f"has {len(row)} cells, the first row has {width}", row=number)
 
 
 def number_in(row: Row, column: str) -> float | None:
@@ -139,7 +139,7 @@ def number_in(row: Row, column: str) -> float | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str) and "_" in value:
-        raise InputError(f"{column} must be a number, not {value[:80]!r}")
+        raise InputError(column, f"must be a number, not {value[:80]!r}")
     try:
         found = float(value) if isinstance(value, str | Real | Decimal) or hasattr(value, "dtype") else math.nan
     except (TypeError, ValueError, OverflowError):
@@ -147,7 +147,7 @@ def number_in(row: Row, column: str) -> float | None:
     if math.isnan(found) and isinstance(value, float):
         return None
     if not math.isfinite(found):
-        raise InputError(f"{column} must be a number, not {str(value)[:80]!r}")
+        raise InputError(column, f"must be a number, not {str(value)[:80]!r}")
     return found
 
 
@@ -171,7 +171,7 @@ def _parse_json(text: str) -> list[Row]:
         raise InputError(f"is neither CSV nor JSON lines ({error})") from None
     for number, row in enumerate(found, start=1):
         if not isinstance(row, dict):
-            raise InputError(f"row {number} is not a JSON object")
+            raise InputError(None, "is not a JSON object", row=number)
     rows: list[Row] = found
     return rows
 

@@ -92,7 +92,7 @@ def test_the_forecast_is_of_the_right_size() -> None:
         (
             [*rows(3), {"variant": "A", "signup": 2, "revenue": 1}],
             {},
-            "row 4: rewards: 'signup' must be 0 or 1",
+            "row 4: metric 'signup' must be 0 or 1",
         ),
         ([*rows(3), {"variant": "A", "signup": "yes"}], {}, "row 4: signup must be a number, not 'yes'"),
         ([*rows(3), {"signup": 1, "revenue": 1}], {}, "row 4: the arm is missing"),
@@ -127,7 +127,8 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(InputError) as found:
         analyse(path, OBJECTIVES, arm="variant")
-    assert str(found.value).startswith(f"{path}: ")
+    assert str(found.value).startswith(str(path))
+    assert found.value.source == str(path)
     assert message in str(found.value)
 
 

@@ -40,7 +40,7 @@ def test_dropping(capsys: pytest.CaptureFixture[str], storage: str) -> None:
     mobai(capsys, "ask", "ads", "-n", "3")
     assert "dropped 1, 3" in mobai(capsys, "drop", "ads", "1", "3")[1]
     assert Experiment.load(storage, "ads").status().dropped == 2
-    assert "must be an id that was handed out, not 9" in mobai(capsys, "drop", "ads", "9")[2]
+    assert "assignment 9 must be an id that was handed out" in mobai(capsys, "drop", "ads", "9")[2]
 
 
 def test_closing_and_deleting(

@@ -52,7 +52,7 @@ def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan"], "missing argument 'INSTANCE'"),
         (["plan", "ads", "--delta", "1"], "delta must be a number between 0 and 1, both excluded, not 1.0"),
         (["plan", "ads", "--delta", "often"], "invalid value for '--delta': 'often' is not a valid float"),
-        (["plan", "remark2:eps=0"], "objective 'objective 2' has no single best arm: 'arm 0', 'arm 1' are tied"),
+        (["plan", "remark2:eps=0"], "metric 'objective 2' has no single best arm: 'arm 0', 'arm 1' are tied"),
         (["simulate", "ads", "--rule", "luck"], "rule must be one of top-two, mo-bai, frank-wolfe"),
         (
             ["simulate", "ads", "--threshold", "luck"],

@@ -66,7 +66,7 @@ def test_create_from_a_log(capsys: pytest.CaptureFixture[str], log: str) -> None
 def test_a_bad_log_creates_nothing(capsys: pytest.CaptureFixture[str], log: str, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("variant,signup,revenue\nA,1,3\nB,7,3\n")
     code, _, err = mobai(capsys, "create", "ads", "--from", str(tmp_path / "bad.csv"), *METRICS)
-    assert (code, "row 2: rewards: 'signup' must be 0 or 1, not 7.0" in err) == (2, True)
+    assert (code, "row 2: metric 'signup' must be 0 or 1, not 7.0" in err) == (2, True)
     assert "there is nothing at" in mobai(capsys, "experiments")[2]
 
 
@@ -94,7 +94,7 @@ def test_an_observation_nobody_asked_for(capsys: pytest.CaptureFixture[str], log
         ("id,signup\n1\n", "row 2 has 1 cells, the first row has 2"),
         ("id,signup,signup\n1,1,0\n", "the column 'signup' is there twice"),
         ("id,signup\n", "has no rows"),
-        ("signup\n1\n", "report 1 must have an id or a unit"),
+        ("signup\n1\n", "row 1 must have an id or a unit"),
     ],
 )
 def test_reports_that_are_refused(

@@ -22,7 +22,7 @@ def test_reports_in_a_json_array(tmp_path: Path) -> None:
     for text in ("[]", "", "id,click\n"):
         file.write_text(text)
         result = CliRunner().invoke(group, ["tell", "test", "--file", str(file), *storage])
-        assert str(result.exception).endswith((": has no rows", ": the table is empty"))
+        assert str(result.exception).endswith((" has no rows", ": the table is empty"))
     file.write_text('[{"id": 1, "latency": NaN}]')
     result = CliRunner().invoke(group, ["tell", "test", "--file", str(file), *storage])
     assert "NaN is no number of JSON; null says that a value will not come" in str(result.exception)

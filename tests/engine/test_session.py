@@ -48,9 +48,9 @@ def test_delays_and_losses_never_miscount(seed: int) -> None:
     [
         (3, [1, 2, 3], "arm must be a name or an integer from 0 to 2"),
         (0, [1, 2], r"rewards must be 3 numbers, one per objective, not of shape \(2,\)"),
-        (0, [1, 2, np.inf], "rewards: 'objective 2' must be finite"),
+        (0, [1, 2, np.inf], "metric 'objective 2' must be finite"),
         (0, [1, 2, "much"], "rewards must be numbers"),
-        (0, {"objective 0": "1"}, "rewards: 'objective 0' must be a number, not '1'"),
+        (0, {"objective 0": "1"}, "metric 'objective 0' must be a number, not '1'"),
         (0, {"clicks": 1}, "rewards: names must be among objective 0, objective 1, objective 2, not 'clicks'"),
         (1, [1, 2, 3], r"arm 1 \(arm 1\) has no pending ask"),
     ],

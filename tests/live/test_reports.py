@@ -24,10 +24,10 @@ def test_telling_twice() -> None:
     test.tell(one, {"click": 1, "latency": 80.0})
     test.tell(one.id, {"click": 1})
     assert len(test.history()) == before
-    with pytest.raises(InputError, match=r"assignment 1: 'click' was 1\.0 before, and is 0\.0 now"):
+    with pytest.raises(InputError, match=r"assignment 1: metric 'click' was 1\.0 before, and is 0\.0 now"):
         test.tell(one, {"click": 0})
     for nearly in (80.0 + 1e-12, math.nextafter(80.0, 0.0)):
-        with pytest.raises(InputError, match=r"assignment 1: 'latency' was 80\.0 before, and is "):
+        with pytest.raises(InputError, match=r"assignment 1: metric 'latency' was 80\.0 before, and is "):
             test.tell(one, {"latency": nearly})
     for number in (3, 0, -1, 2.5, "1", True):
         with pytest.raises(InputError, match="assignment must be an id that was handed out, not"):
@@ -64,7 +64,7 @@ def test_batches_are_all_or_nothing(make_journal: Callable[[], Journal]) -> None
         two.tell(assignment, measure(*assignment))
     assert facts(one) == facts(two)
     more = one.ask(3)
-    with pytest.raises(InputError, match=r"rewards: 'click' must be 0 or 1, not 2\.0"):
+    with pytest.raises(InputError, match=r"metric 'click' must be 0 or 1, not 2\.0"):
         one.tell_all([(more[0], {"click": 1}), (more[1], {"click": 2})])
     assert one.status().pending == 3
     one.tell_all([(more[0], {"click": 1}), (more[0], {"click": 1, "latency": 3})])
@@ -143,9 +143,9 @@ def test_null_alone_is_no_report() -> None:
 def test_complaints_name_the_report() -> None:
     test = new()
     test.ask(2)
-    with pytest.raises(InputError, match=r"assignment 2: rewards: 'click' must be 0 or 1, not 7.0"):
+    with pytest.raises(InputError, match=r"assignment 2: metric 'click' must be 0 or 1, not 7.0"):
         test.tell_all([(1, {"click": 1}), (2, {"click": 7})])
-    with pytest.raises(InputError, match=r"row 2: rewards: 'click' must be 0 or 1, not 7.0"):
+    with pytest.raises(InputError, match=r"row 2: metric 'click' must be 0 or 1, not 7.0"):
         test.record_all([("A", {"click": 1}), ("B", {"click": 7})])
     bad: list[Any] = [{"A": 1}, "AB", [("A", {}, 3)]]
     for rows in bad:

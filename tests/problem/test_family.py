@@ -86,8 +86,8 @@ def test_what_an_instance_knows_of_noise() -> None:
 @pytest.mark.parametrize(
     ("means", "sd", "message"),
     [
-        ([[0.2], [1.0]], None, "means of objective 'click' must lie between 0 and 1, both excluded"),
-        ([[0.2], [0.3]], [0.5], "sd of objective 'click' is that of its means; leave it out"),
+        ([[0.2], [1.0]], None, "metric 'click': means must lie between 0 and 1, both excluded"),
+        ([[0.2], [0.3]], [0.5], "metric 'click': sd is that of its means; leave it out"),
     ],
 )
 def test_impossible_coins(means: Any, sd: Any, message: str) -> None:
@@ -111,9 +111,9 @@ def test_rewards_are_checked_by_their_family() -> None:
     assert problem.check_rewards([1, 5, -3]) == [1, 5, -3]
     assert problem.check_rewards({"click": True, "time": 2})[::2] == [1, 2]
     assert math.isnan(problem.check_rewards({"click": 1})[1])
-    with pytest.raises(InputError, match=r"rewards: 'click' must be 0 or 1, not 0\.5"):
+    with pytest.raises(InputError, match=r"metric 'click' must be 0 or 1, not 0\.5"):
         problem.check_rewards([0.5, 2, 0])
-    with pytest.raises(InputError, match=r"rewards: 'stars' must be a number from 1 to 5, not 6.0"):
+    with pytest.raises(InputError, match=r"metric 'stars' must be a number from 1 to 5, not 6.0"):
         problem.check_rewards({"stars": 6})
     with pytest.raises(InputError, match="'time' must be finite"):
         problem.check_rewards({"time": 10**400})

@@ -39,7 +39,7 @@ def test_identical_arms_are_not_pareto_in_the_papers_sense() -> None:
 def test_tie_names_objective_and_arms() -> None:
     instance = Instance([[1, 3], [2, 3], [0, 1]], arms=["A", "B", "C"], objectives=["x", "y"])
     assert instance.best_arms.tolist() == [1, 0]
-    with pytest.raises(TieError, match="objective 'y' has no single best arm: 'A', 'B' are tied"):
+    with pytest.raises(TieError, match="metric 'y' has no single best arm: 'A', 'B' are tied"):
         instance.check_unique_best()
 
 

@@ -66,7 +66,7 @@ def test_any_name_reads_back(name: str) -> None:
 @pytest.mark.parametrize("objective", ["latency:min", "x", "x:gaussian", "x:subgaussian:eps=0.1"])
 def test_what_the_rewards_are_is_always_stated(objective: str) -> None:
     name = objective.partition(":")[0]
-    message = f"metrics: {name!r} does not say what its rewards are; write {name}:bernoulli (0 or 1), "
+    message = f"metric {name!r} does not say what its rewards are; write {name}:bernoulli (0 or 1), "
     with pytest.raises(InputError, match=re.escape(message)):
         Problem(2, [objective])
     assert Problem(2, [objective], sd=3.0).sd[0, 0] == 3.0

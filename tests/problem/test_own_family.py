@@ -42,7 +42,7 @@ def test_a_family_of_somebody_elses() -> None:
 )
 def test_a_family_that_lacks_something(attributes: dict[str, Any], message: str) -> None:
     odd = type("Odd", (mobai.problem.Family,), attributes)
-    with pytest.raises(InputError, match=f"objective 'x': {message}"):
+    with pytest.raises(InputError, match=f"metric 'x': {message}"):
         mobai.Objective("x", "max", odd())
 
 

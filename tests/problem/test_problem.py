@@ -73,7 +73,7 @@ def test_an_arm_is_an_index_and_a_name() -> None:
 
 
 def test_a_stated_sd_has_the_same_limits_as_any() -> None:
-    with pytest.raises(InputError, match="objective 'x': sd must be positive, between 1e-50 and 1e"):
+    with pytest.raises(InputError, match="metric 'x': sd must be positive, between 1e-50 and 1e"):
         mobai.Problem(2, ["x:gaussian=1e-200"])
 
 

@@ -40,7 +40,7 @@ def test_creating_the_same_experiment_again(client: Client) -> None:
     [
         ({"arms": ["A"]}, "arms: list should have at least 2 items after validation, not 1"),
         ({"arms": ["A", "A"]}, "arms: names must be distinct, found 'A' more than once"),
-        ({"objectives": ["click"]}, "metrics: 'click' does not say what its rewards are; write click:bernoulli"),
+        ({"objectives": ["click"]}, "metric 'click' does not say what its rewards are; write click:bernoulli"),
         ({"delta": 2}, "delta must be "),
         ({"rule": "os:getcwd"}, "rule: only rules that come with mobai can be named over HTTP"),
         ({"rule": "top-tow"}, "rule"),
@@ -78,7 +78,7 @@ def test_a_bad_report_fails_its_own_request_alone_and_whole(client: Client) -> N
     rows = [{"assignment": 1, "metrics": {"click": 1}}, {"assignment": 2, "metrics": {"click": 0.5}}]
     found = client("POST", f"{API}/spring/reports", {"reports": rows})
     assert found.code == 422
-    assert found.json["detail"] == "assignment 2: rewards: 'click' must be 0 or 1, not 0.5"
+    assert found.json["detail"] == "assignment 2: metric 'click' must be 0 or 1, not 0.5"
     assert found.json["errors"][0]["pointer"] == "#/reports/1"
     assert client("GET", f"{API}/spring").json["pulls"] == 0
     contradiction = [{"assignment": 1, "metrics": {"click": 1}}, {"assignment": 1, "metrics": {"click": 0}}]

@@ -63,7 +63,7 @@ def test_a_window_is_stated_in_the_form(client: Client) -> None:
         ({"metric-0-role": "at-most", "metric-0-limit": "0.5"}, "metric-0-eps", "needs a tolerance"),
         ({"metric-0-window": "1h"}, "metric-0-otherwise", "go together"),
         ({"metric-0-otherwise": "0"}, "metric-0-window", "go together"),
-        ({"metric-0-window": "soon", "metric-0-otherwise": "0"}, "metric-0-window", "A time span must be"),
+        ({"metric-0-window": "soon", "metric-0-otherwise": "0"}, "metric-0-window", "Window must be a number"),
         ({"metric-0-window": "1h", "metric-0-otherwise": "7"}, "metric-0-otherwise", "otherwise must be"),
         ({"metric-0-kind": "bounded", "metric-0-low": "5", "metric-0-high": "1"}, "metric-0-low", ""),
         ({"metric-0-kind": "gaussian", "metric-0-sd": "-1"}, "metric-0-sd", ""),

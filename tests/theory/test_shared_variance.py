@@ -181,7 +181,7 @@ def test_retired_before_two_rewards() -> None:
 
 
 def test_unequal_noise_is_refused() -> None:
-    with pytest.raises(InputError, match="sd of objective 'x' must be the same for all arms"):
+    with pytest.raises(InputError, match="metric 'x': sd must be the same for all arms"):
         Instance([[1.0], [0.0]], sd=[[1.0], [2.0]], objectives=["x:shared-variance"])
 
 

@@ -73,7 +73,7 @@ def read_log(
 ) -> Log:
     """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
     if not isinstance(arm, str):
-        raise InputError(f"arm must be the name of a column, not {arm!r}")
+        raise InputError("arm", f"must be the name of a column, not {arm!r}")
     rows, metrics = _rows_of(data), read_objectives(objectives)
     tied = None
     if time is not None:
@@ -83,19 +83,19 @@ def read_log(
     named = [(objective.name, "objectives") for objective in metrics]
     named += [(guardrail.metric, "guardrails") for guardrail in guarded]
     if arm in [name for name, _ in named]:
-        raise InputError(f"arm: the column {arm!r} is an objective or a guardrail, too")
+        raise InputError("arm", f"the column {arm!r} is an objective or a guardrail, too")
     for column, what in ((arm, "arm"), *named):
         if column not in columns:
             guess = did_you_mean(column, columns)
             hint = "; name it with --arm-column, or arm=" if what == "arm" and not guess else guess
-            raise InputError(f"{what}: there is no column {column!r}; there are {', '.join(map(str, columns))}{hint}")
+            raise InputError(what, f"there is no column {column!r}; there are {', '.join(map(str, columns))}{hint}")
     names = [_arm_name(row.get(arm), number) for number, row in enumerate(rows, start=1)]
     known = list(dict.fromkeys(names)) if arms is None else arms
     problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline)
     place = {name: index for index, name in enumerate(problem.arms)}
     for number, name in enumerate(names, start=1):
         if name not in place:
-            raise InputError(f"row {number}: arm must be one of {', '.join(problem.arms)}, not {name!r}")
+            raise InputError("arm", f"must be one of {', '.join(problem.arms)}, not {name!r}", row=number)
     rewards = [_rewards(problem, row, n) for n, row in enumerate(rows, 1)]
     return Log(problem, [place[name] for name in names], rewards, tied)
 
@@ -109,9 +109,9 @@ def _rows_of(data: Any) -> Sequence[Row]:
     elif isinstance(data, Iterable):
         rows = list(data)
     else:
-        raise InputError(f"data must be a file, a data frame or rows, not {type(data).__name__}")
+        raise InputError("data", f"must be a file, a data frame or rows, not {type(data).__name__}")
     if not rows or not all(isinstance(row, Mapping) for row in rows):
-        raise InputError("data must be at least one row, each a mapping from column to value")
+        raise InputError("data", "must be at least one row, each a mapping from column to value")
     return rows
 
 
@@ -119,7 +119,7 @@ def _in_order_of(rows: Sequence[Row], column: str) -> tuple[list[Row], list[bool
     """Return rows in the order of a column of times, and which have the same time as the one before."""
     if not isinstance(column, str) or not any(column in row for row in rows):
         columns = dict.fromkeys(str(key) for row in rows for key in row)
-        raise InputError(f"time: there is no column {column!r}; there are {', '.join(columns)}")
+        raise InputError("time", f"there is no column {column!r}; there are {', '.join(columns)}")
     given = [row.get(column) for row in rows]
     numbers = all(_is_number(value) for value in given)
     times = [_time(value, column, number, numbers) for number, value in enumerate(given, start=1)]
@@ -142,7 +142,7 @@ def _time(value: Any, column: str, number: int, numbers: bool) -> float:
         found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise InputError(f"row {number}: {column} must be a number or an ISO 8601 time, not {value!r}") from None
+        raise InputError(column, f"must be a number or an ISO 8601 time, not {value!r}", row=number) from None
 
 
 def looks_sorted(log: Log) -> list[str]:
@@ -183,7 +183,7 @@ def _rises(values: Any) -> bool:
 
 def _arm_name(value: Any, number: int) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        raise InputError(f"row {number}: the arm is missing")
+        raise InputError("the arm is missing", row=number)
     return str(value)
 
 
@@ -195,4 +195,4 @@ def _rewards(problem: Problem, row: Row, number: int) -> list[float]:
                 told[metric.name] = metric.otherwise
         return problem.check_rewards(told)
     except InputError as error:
-        raise InputError(f"row {number}: {error}") from None
+        raise error.within(row=number) from None

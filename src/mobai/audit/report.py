@@ -106,4 +106,4 @@ def write(findings: Sequence[Finding], seed: int, folder: Path) -> None:
         (folder / "report.md").write_text(to_markdown(page), encoding="utf-8")
         (folder / "report.html").write_text(to_html(page, folder, _TITLE, views.chart_style()), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"out: {folder}: {error.strerror or 'cannot be written'}") from None
+        raise InputError("out", f"{folder}: {error.strerror or 'cannot be written'}") from None

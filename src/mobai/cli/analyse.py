@@ -48,11 +48,11 @@ def command(
     """
     log_inv_delta = resolve_log_inv_delta(delta)
     if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InputError(f"plot: {plot}: the name must end in .png, .svg or .pdf")
+        raise InputError("plot", f"{plot}: the name must end in .png, .svg or .pdf")
     if plot is not None:
         need("matplotlib")
         if not Path(plot).absolute().parent.is_dir():
-            raise InputError(f"plot: there is no folder {Path(plot).absolute().parent}")
+            raise InputError("plot", f"there is no folder {Path(plot).absolute().parent}")
     log = read_log(file, objectives, arm=arm_column, time=time_column, **limits)
     if len(log.arms) <= loading.MOST_REPORTS:
         interpret()

@@ -23,12 +23,12 @@ from mobai.errors import InputError
 def command(quick: bool, only: str | None, jobs: int, seed: int, out: Path | None) -> None:
     """Simulate every family and threshold where errors are likeliest, and known-invalid rules as controls."""
     if jobs == 0:
-        raise InputError("jobs must be a number of workers, or -1 for all cores, not 0")
+        raise InputError("jobs", "must be a number of workers, or -1 for all cores, not 0")
     cases = all_cases(0.05 if quick else 1.0)
     if only is not None:
         cases = [case for case in cases if only.lower() in f"{case.family} {case.name} {case.stopping.name}".lower()]
         if not cases:
-            raise InputError(f"only: no case contains {only!r}")
+            raise InputError("only", f"no case contains {only!r}")
     findings: list[Finding] = []
     interrupted = False
     try:

@@ -17,6 +17,6 @@ def command(name: str, target: str, storage: str) -> None:
     from mobai.live.copies import copy
 
     if target == "memory:":
-        raise InputError("to: what is in memory: ends with this command; name a file or a database")
+        raise InputError("to", "what is in memory: ends with this command; name a file or a database")
     copy(storage, name, target)
     screen.say(f"copied {name}")

@@ -46,9 +46,7 @@ from mobai.kernels import interpret
     help="How evidence reads results; told only if delays have nothing to do with values.",
 )
 @click.option("--reserve", type=float, default=0.1, show_default=True, help="Share of delta for changes of arms.")
-@click.option(
-    "--interval-share", type=float, default=0.1, show_default=True, help="Share of delta for the intervals."
-)
+@click.option("--interval-share", type=float, default=0.1, show_default=True, help="Share of delta for the intervals.")
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
 @options.storage_option()
 @click.option("--from", "log", metavar="FILE", help="Take the rows of a log over as its first answers.")
@@ -65,7 +63,7 @@ def command(
 ) -> None:
     """Begin the experiment NAME."""
     if storage == "memory:":
-        raise InputError("storage: memory: is gone when this command ends; give sqlite:///FILE")
+        raise InputError("storage", "memory: is gone when this command ends; give sqlite:///FILE")
     limits = {key: choices[key] for key in ("guardrails", "baseline")}
     found = None if log is None else read_log(log, objectives, arm=arm_column, arms=arms or None, **limits)
     if found is None and not arms:
@@ -78,8 +76,9 @@ def command(
 
     if found is not None and storage.lower().startswith("http") and len(found.arms) > MOST:
         raise InputError(
-            f"--from: a service takes over at most {MOST:,} rows, not {len(found.arms):,}; "
-            "create the experiment where its storage is"
+            "--from",
+            f"a service takes over at most {MOST:,} rows, not {len(found.arms):,}; "
+            "create the experiment where its storage is",
         )
     known = arms if found is None else found.problem.arms
     experiment = Experiment.create(storage, name, known, objectives, focus=not no_focus, **choices)

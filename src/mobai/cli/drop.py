@@ -33,7 +33,7 @@ def command(name: str, ids: tuple[int, ...], older_than: str | None, reason: str
         raise InputError("give the ids of assignments, or --older-than TIME")
     experiment = load_experiment(storage, name)
     if older_than is not None:
-        count = experiment.drop_older(seconds_of(older_than), reason=reason)
+        count = experiment.drop_older(seconds_of(older_than, "--older-than"), reason=reason)
         screen.say(f"dropped {views.plural(count, 'assignment')}")
         if count:
             _say_what_waits(experiment, reason)

@@ -76,7 +76,7 @@ class _LateCommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or name the nearest one."""
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            raise InputError(f"command: there is no {args[0]!r}{did_you_mean(args[0], _COMMANDS)}")
+            raise InputError("command", f"there is no {args[0]!r}{did_you_mean(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -163,4 +163,4 @@ def _read_rare(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"--rare must be a number from 0 to 1, or none, not {text!r}") from None
+        raise InputError("--rare", f"must be a number from 0 to 1, or none, not {text!r}") from None

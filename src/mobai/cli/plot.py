@@ -43,7 +43,7 @@ def _experiment(name: str, out: str | None, storage: str) -> str:
     from mobai.live.plot import plot_series
 
     if out is None and not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise InputError(f"out must be given: {name!r} is no name for a file")
+        raise InputError("out", f"must be given: {name!r} is no name for a file")
     target, experiment = out or f"{name}.png", load_experiment(storage, name)
     if Path(target).suffix.lower() == ".html":
         return write_page(target, views.report_html(experiment.status(), experiment.series()))

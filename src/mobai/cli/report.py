@@ -20,7 +20,7 @@ def command(name: str, out: str, storage: str) -> None:
     """Write where the experiment NAME stands into one file that opens from disk and prints well."""
     target = Path(out)
     if target.suffix.lower() not in (".html", ".md"):
-        raise InputError(f"out must end with .html or .md, not {out!r}")
+        raise InputError("out", f"must end with .html or .md, not {out!r}")
     experiment = load_experiment(storage, name)
     status = experiment.status()
     page = target.suffix.lower() == ".html"
@@ -33,5 +33,5 @@ def write_page(out: str, text: str) -> str:
     try:
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"out: {out}: {error.strerror or 'cannot be written'}") from None
+        raise InputError("out", f"{out}: {error.strerror or 'cannot be written'}") from None
     return out

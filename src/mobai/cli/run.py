@@ -121,7 +121,7 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
     limits = {key: choices[key] for key in ("guardrails", "baseline")}
     asked = Problem(arms, objectives, **limits) if arms and objectives else experiment.problem
     if asked != experiment.problem:
-        raise InputError(f"name: the experiment {name!r} has other arms, objectives or limits; choose another name")
+        raise InputError("name", f"the experiment {name!r} has other arms, objectives or limits; choose another name")
     _check_same(name, "delta", choices["delta"], delta_of(experiment.settings.log_inv_delta))
     asked_rule = rule_address(sampling_rule(choices["rule"]))
     _check_same(name, "rule", asked_rule, experiment.settings.rule_address)
@@ -134,7 +134,7 @@ def _check_same(name: str, key: str, asked: float | str, found: float | str) -> 
     """Refuse to resume an experiment that was set up otherwise."""
     close = isinstance(asked, float) and isinstance(found, float) and math.isclose(asked, found, rel_tol=1e-9)
     if asked != found and not close:
-        raise InputError(f"{key}: the experiment {name!r} has {found!r}, not {asked!r}; choose another name")
+        raise InputError(key, f"the experiment {name!r} has {found!r}, not {asked!r}; choose another name")
 
 
 def _watcher(experiment: Experiment, live: Live) -> Callable[[Step], None]:

@@ -44,7 +44,7 @@ def command(
 ) -> None:
     """Serve the experiments of a storage over HTTP: pages for people, an API for any language."""
     if storage.startswith(("http://", "https://")):
-        raise InputError("storage: a service serves a database, not another service")
+        raise InputError("storage", "a service serves a database, not another service")
     serve_storage(
         storage,
         host=host,

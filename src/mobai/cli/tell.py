@@ -80,7 +80,7 @@ def _identifier(text: Any) -> int:
     try:
         return int(str(text))
     except ValueError:
-        raise InputError(f"id must be a whole number, not {text!r}") from None
+        raise InputError("id", f"must be a whole number, not {text!r}") from None
 
 
 def _metrics(words: tuple[str, ...]) -> dict[str, float | None]:

@@ -143,7 +143,7 @@ class Engine:
         free = np.flatnonzero(self.active & ~self._barred).tolist() if self._barred.any() else None
         if free is not None and len(free) < 2:
             if not free:
-                raise InputError("arm: every arm breaks a limit, and there is none to ask for")
+                raise InputError("arm", "every arm breaks a limit, and there is none to ask for")
             return int(free[0]), self._memory
         if self._least:
             scarce = self._scarce_arm()
@@ -151,10 +151,12 @@ class Engine:
                 return scarce, self._memory
         chosen = self.rule.choose(self.sampling.problem, self._memory, self.sampling.observations, rng)
         if not isinstance(chosen, tuple) or len(chosen) != 2:
-            raise InputError(f"rule: choose of {self.rule.name} must return an arm and the new memory, not {chosen!r}")
+            raise InputError(
+                "rule", f"choose of {self.rule.name} must return an arm and the new memory, not {chosen!r}"
+            )
         (row, memory), arms = chosen, self.sampling.arms
         if not isinstance(row, int | np.integer) or not 0 <= row < len(arms):
-            raise InputError(f"rule: {self.rule.name} chose {row!r}, which is none of its {len(arms)} arms")
+            raise InputError("rule", f"{self.rule.name} chose {row!r}, which is none of its {len(arms)} arms")
         return arms[row], memory
 
     def _scarce_arm(self) -> int | None:
@@ -273,7 +275,7 @@ class Engine:
         """Let one more arm take part, the last one of ``problem``; objectives decided before are open again."""
         self._evidence.changing  # noqa: B018 - refuses stopping rules that are not proven for it
         if not getattr(self.stopping, "reserve", 0.0) > 0:
-            raise InputError("arm: the stopping rule has reserve=0, so no arm can be added; use GLR(reserve=0.1)")
+            raise InputError("arm", "the stopping rule has reserve=0, so no arm can be added; use GLR(reserve=0.1)")
         # What was decided is true of the arms there were.
         self._keep_past(range(problem.shape[1]))
         self.problem, self._barred = problem, np.append(self._barred, False)
@@ -288,7 +290,7 @@ class Engine:
         if not self.active[arm]:
             raise InputError(f"arm {self.problem.arms[arm]!r} was retired before")
         if self.active.sum() == 2:
-            raise InputError("arm: two arms are left, and none of them can be retired")
+            raise InputError("arm", "two arms are left, and none of them can be retired")
         if self.problem.arms[arm] in _baselines(self.problem):
             raise InputError(f"arm {self.problem.arms[arm]!r} is what others are compared with, and cannot be retired")
         reopened = self._decided_for(arm)
@@ -524,7 +526,7 @@ class Engine:
         """Return the log(1/delta) to answer at."""
         x = self._only if log_inv_delta is None else log_inv_delta
         if self._only is not None and x != self._only:
-            raise InputError(f"log_inv_delta must be {self._only:g}, the one it was started with, not {x!r}")
+            raise InputError("log_inv_delta", f"must be {self._only:g}, the one it was started with, not {x!r}")
         return resolve_log_inv_delta(log_inv_delta=x)
 
 

@@ -73,7 +73,7 @@ class Evidence:
     def changing(self) -> ArmsMayChange:
         """The monitor of arms that come and go; InputError if the stopping rule is not proven for them."""
         if not isinstance(self.monitor, ArmsMayChange):
-            raise InputError(f"stopping: {self._stopping} is not proven for arms that come and go")
+            raise InputError("stopping", f"{self._stopping} is not proven for arms that come and go")
         return self.monitor
 
     def is_held(self, objective: int, level: float) -> bool:

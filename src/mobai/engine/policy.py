@@ -51,14 +51,14 @@ class Policy:
     def __post_init__(self) -> None:
         """Check the two parts and that they go together."""
         if isinstance(self.sampling, type) or not isinstance(self.sampling, SamplingRule):
-            raise InputError(f"sampling must be a sampling rule such as TopTwo(), not {self.sampling!r}")
+            raise InputError("sampling", f"must be a sampling rule such as TopTwo(), not {self.sampling!r}")
         own = self.sampling.stopping
         if self.stopping is None:
             object.__setattr__(self, "stopping", own or GLR())
         if isinstance(self.stopping, type) or not isinstance(self.stopping, StoppingRule):
-            raise InputError(f"stopping must be a stopping rule such as GLR('mixture'), not {self.stopping!r}")
+            raise InputError("stopping", f"must be a stopping rule such as GLR('mixture'), not {self.stopping!r}")
         if own is not None and self.stopping != own:
-            raise InputError(f"stopping must be left out: {self.sampling.name} stops by itself")
+            raise InputError("stopping", f"must be left out: {self.sampling.name} stops by itself")
 
     def start(self, problem: Problem, seed: Seed = None, *, focus: float | None = None) -> Session:
         """Begin an experiment; the seed fixes every random choice of the sampling rule.
@@ -69,7 +69,7 @@ class Policy:
         try:
             rng = np.random.default_rng(seed)
         except (TypeError, ValueError):
-            raise InputError(f"seed must be a nonnegative integer or a NumPy generator, not {seed!r}") from None
+            raise InputError("seed", f"must be a nonnegative integer or a NumPy generator, not {seed!r}") from None
         focused = None if focus is None else resolve_log_inv_delta(focus)
         announce_compiling()
         return Session(Engine(problem, self.sampling, self.stopping, focus_log_inv_delta=focused), rng)

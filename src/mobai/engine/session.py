@@ -95,5 +95,5 @@ class Session:
         """
         found = self.engine.differences(resolve_log_inv_delta(delta, log_inv_delta))
         if found is None:
-            raise InputError("baseline: the problem has none; state it with Problem(..., baseline=ARM)")
+            raise InputError("baseline", "the problem has none; state it with Problem(..., baseline=ARM)")
         return found

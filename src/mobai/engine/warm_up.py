@@ -84,11 +84,11 @@ def check_rule(rule: SamplingRule, problem: Problem) -> None:
             arm = engine.choose(rng)
             if not isinstance(engine.memory, tuple) or not all(isinstance(x, np.ndarray) for x in engine.memory):
                 raise InputError(
-                    f"rule: the memory of {rule.name} must be a tuple of arrays, () for none, not {engine.memory!r}"
+                    "rule", f"the memory of {rule.name} must be a tuple of arrays, () for none, not {engine.memory!r}"
                 )
             engine.tell(engine.ask(arm), (low + (step % 2) * width) * problem.signs)
     except InputError:
         raise
     except Exception as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"rule: {rule.name} failed: {type(error).__name__}: {reason}") from error
+        raise InputError("rule", f"{rule.name} failed: {type(error).__name__}: {reason}") from error

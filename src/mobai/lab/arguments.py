@@ -96,7 +96,7 @@ def specify(
 ) -> SimulationSpec:
     """Check the arguments of a simulation and put its specification together."""
     if not isinstance(instance, Instance):
-        raise InputError(f"instance must be an Instance, not {instance!r}")
+        raise InputError("instance", f"must be an Instance, not {instance!r}")
     spec = SimulationSpec(
         instance,
         group_policies(policies),
@@ -114,16 +114,18 @@ def group_policies(policies: AnyPolicy | Iterable[AnyPolicy]) -> dict[str, Polic
     """Group policies by their sampling rule."""
     given = list(policies) if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
     if not given:
-        raise InputError("policies: at least one is needed")
+        raise InputError("policies", "at least one is needed")
     groups: dict[str, PolicyGroup] = {}
     for one in given:
         policy = _policy(one)
         spec = rule_spec(policy.sampling)
         group = groups.get(spec, PolicyGroup(policy.sampling, ()))
         if group.rule != policy.sampling:
-            raise InputError(f"policies: two rules are both called {spec}; make them dataclasses, so that options show")
+            raise InputError(
+                "policies", f"two rules are both called {spec}; make them dataclasses, so that options show"
+            )
         if policy.stopping.name in [stopping.name for stopping in group.stoppings]:
-            raise InputError(f"policies: {spec} with {policy.stopping.name} is given twice")
+            raise InputError("policies", f"{spec} with {policy.stopping.name} is given twice")
         groups[spec] = PolicyGroup(group.rule, (*group.stoppings, policy.stopping))
     return groups
 
@@ -145,7 +147,7 @@ def ascending_log_inv_deltas(
     else:
         given = [resolve_log_inv_delta(log_inv_delta=x) for x in _several(log_inv_deltas)]
     if not given:
-        raise InputError("deltas: at least one is needed")
+        raise InputError("deltas", "at least one is needed")
     ascending = sorted(set(given))
     # Two spellings of one delta are one.
     return [x for n, x in enumerate(ascending) if n == 0 or not math.isclose(x, ascending[n - 1], rel_tol=1e-12)]
@@ -165,14 +167,16 @@ def whole_number(name: str, value: Any, least: int) -> int:
 def check_workers(n_jobs: int | None) -> None:
     """Raise InputError unless ``n_jobs`` is None or a whole number other than 0."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-        raise InputError(f"n_jobs must be a whole number of workers, -1 for all cores, or None, not {n_jobs!r}")
+        raise InputError("n_jobs", f"must be a whole number of workers, -1 for all cores, or None, not {n_jobs!r}")
 
 
 def check_keepable(spec: SimulationSpec) -> None:
     """Refuse rules whose options could not be kept in a file."""
     for name, group in spec.groups.items():
         if not is_dataclass(group.rule):
-            raise InputError(f"out: the rule {name} must be a dataclass, so that its options are kept with its results")
+            raise InputError(
+                "out", f"the rule {name} must be a dataclass, so that its options are kept with its results"
+            )
 
 
 def _check_stopping(spec: SimulationSpec) -> None:
@@ -182,4 +186,4 @@ def _check_stopping(spec: SimulationSpec) -> None:
             for x in spec.log_inv_deltas:
                 stopping.level(spec.instance.problem, x)
         if spec.focus and (len(spec.log_inv_deltas) > 1 or len(group.stoppings) > 1):
-            raise InputError("focus: give one delta, and one stopping rule for each sampling rule")
+            raise InputError("focus", "give one delta, and one stopping rule for each sampling rule")

@@ -24,7 +24,7 @@ def synthetic(seed: int = 0, arms: int = 20, objectives: int = 10) -> Instance:
     array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
     if not 1 <= objectives <= arms:
-        raise InputError(f"objectives must be between 1 and the number of arms ({arms}), not {objectives!r}")
+        raise InputError("objectives", f"must be between 1 and the number of arms ({arms}), not {objectives!r}")
     rng = stream(seed, "instance", "synthetic")
     means = rng.uniform(0.0, 1.0, (arms, objectives))
     means[np.arange(objectives), np.arange(objectives)] = rng.uniform(1.2, 2.0, objectives)
@@ -104,14 +104,14 @@ def _with_guardrail(found: Instance, guardrail: Guardrail) -> Instance:
     names = list(found.problem.metric_names)
     if guardrail.metric not in names:
         known = ", ".join(names)
-        raise InputError(f"guardrail {guardrail.metric!r}: the instance has no metric of that name; it has {known}")
+        raise InputError(f"the instance has no metric of that name; it has {known}", metric=guardrail.metric)
     limits, objectives, order = [*found.problem.guardrails, guardrail], found.objectives, list(range(len(names)))
     if guardrail.family is not None and guardrail.metric in found.problem.objective_names:
         place = names.index(guardrail.metric)
         objectives = objectives[:place] + objectives[place + 1 :]
         order = [*order[:place], *order[place + 1 :], place]
         if not objectives:
-            raise InputError(f"guardrail {guardrail.metric!r}: it is the only metric, and no objective would be left")
+            raise InputError("it is the only metric, and no objective would be left", metric=guardrail.metric)
     return Instance(found.means[:, order], found.sd[:, order], found.arms, objectives, guardrails=limits)
 
 

@@ -88,7 +88,7 @@ def expected_instance(problem: Problem, expected: Sequence[Expectation]) -> Inst
     for m, metric in enumerate(problem.metrics):
         low, high = metric.family.range
         if not (low < means[:, m].min() and means[:, m].max() < high):
-            raise InputError(f"means of {metric.name!r} must be above {low:g} and below {high:g}")
+            raise InputError("means", f"must be above {low:g} and below {high:g}", metric=metric.name)
     spreads = [np.nan if one.spread is None else one.spread for one in expected]
     sd = np.where(np.isnan(problem.sd), spreads, problem.sd)
     return Instance(

@@ -29,7 +29,7 @@ def plot(results: Results) -> Figure:
     from matplotlib.figure import Figure
 
     if not results.trials:
-        raise InputError("results: there is no finished trial to draw")
+        raise InputError("results", "there is no finished trial to draw")
     figure = Figure(figsize=(16, 5.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     plot_stopping_times(results, left)

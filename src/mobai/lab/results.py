@@ -126,7 +126,7 @@ class Results:
         for key, value in config.items():
             if key != "trials" and self.config.get(key) != value:
                 there = "another one" if key == "instance" else repr(self.config.get(key))
-                raise InputError(f"out: the file holds other results, {key} is {there} there; name another file")
+                raise InputError("out", f"the file holds other results, {key} is {there} there; name another file")
         return Results({**config, "trials": max(config["trials"], self.config["trials"])}, self.trials)
 
     def summary(self) -> Summary:

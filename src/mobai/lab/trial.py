@@ -56,7 +56,7 @@ def run_trial(
     are not decided yet are sampled for.
     """
     if max_pulls < 1:
-        raise InputError(f"max_pulls must be at least 1, not {max_pulls!r}")
+        raise InputError("max_pulls", f"must be at least 1, not {max_pulls!r}")
     x = resolve_log_inv_delta(delta)
     session = policy.start(instance.problem, coins(seed, 0), focus=delta if focus else None)
     environment = Environment(instance, seed)

@@ -30,15 +30,17 @@ class Address(NamedTuple):
         try:
             url = sa.make_url(text)
         except (SQLAlchemyError, ValueError):
-            raise InputError(f"storage must be {_ACCEPTED}") from None
+            raise InputError("storage", f"must be {_ACCEPTED}") from None
         if url.get_backend_name() != "sqlite" and isinstance(text, str) and text.count("@") > 1:
-            raise InputError("storage: a password with @, / or ? in it must be percent-encoded (%40, %2F, %3F)")
+            raise InputError("storage", "a password with @, / or ? in it must be percent-encoded (%40, %2F, %3F)")
         scheme = url.drivername.partition("+")[0]
         if scheme in ("postgres", "postgresql"):
             return cls(url.set(drivername="postgresql+psycopg"), None, False)
         if scheme != "sqlite" or url.host or not url.database:
             kind = f", not {scheme}:" if scheme.isalpha() and scheme != "sqlite" else ""
-            raise InputError(f"storage must be {_ACCEPTED}{kind}{did_you_mean(scheme, ('sqlite', 'postgresql'), 0.7)}")
+            raise InputError(
+                "storage", f"must be {_ACCEPTED}{kind}{did_you_mean(scheme, ('sqlite', 'postgresql'), 0.7)}"
+            )
         path, mode = _file(url)
         return cls(sa.URL.create("sqlite", database=str(path)), path, mode == "ro")
 
@@ -75,12 +77,13 @@ def _file(url: sa.URL) -> tuple[Path, str]:
     options.pop("uri", None)
     mode = options.pop("mode", "rwc")
     if "\0" in place:
-        raise InputError("storage: the path must not hold a null character")
+        raise InputError("storage", "the path must not hold a null character")
     if place in ("", ":memory:") or mode not in ("ro", "rw", "rwc"):
-        raise InputError(f"storage must be {_ACCEPTED}: SQLite in memory keeps nothing")
+        raise InputError("storage", f"must be {_ACCEPTED}: SQLite in memory keeps nothing")
     if options:
         raise InputError(
-            f"storage: the option {next(iter(options))!r} is not accepted, since nothing may make SQLite less durable; "
-            "accepted is mode=ro"
+            "storage",
+            f"the option {next(iter(options))!r} is not accepted, since nothing may make SQLite less durable; "
+            "accepted is mode=ro",
         )
     return Path(place), mode

@@ -25,17 +25,17 @@ def checked_row(problem: Problem, arm: str, metrics: Metrics, number: int) -> tu
     """Return the name of an arm, which may have been retired, and what was measured; complaints name the row."""
     try:
         if not isinstance(arm, str):
-            raise InputError(f"arm must be a name, not {arm!r}")
+            raise InputError("arm", f"must be a name, not {arm!r}")
         windows = {metric.name for metric in problem.metrics if metric.window is not None}
         if isinstance(metrics, Mapping):
             # What a recorded observation does not have of these may still come, until the window is over.
             metrics = {name: value for name, value in metrics.items() if value is not None or name not in windows}
         rewards = measured(problem, metrics)
         if not has_reward(rewards):
-            raise InputError("metrics must hold at least one number")
+            raise InputError("metrics", "must hold at least one number")
         return problem.arms[problem.arm_index(arm)], rewards
     except InputError as error:
-        raise InputError(f"row {number}: {error}") from None
+        raise error.within(row=number) from None
 
 
 def objective_to_use(state: State, if_decided: str) -> int | None:
@@ -46,7 +46,7 @@ def objective_to_use(state: State, if_decided: str) -> int | None:
     word, _, objective = if_decided.partition("=") if isinstance(if_decided, str) else ("", "", "")
     if word != "winner" or objective not in names:
         accepted = ", ".join(["go-on", "stop", *(f"winner={name}" for name in names)])
-        raise InputError(f"if_decided must be one of {accepted}, not {if_decided!r}")
+        raise InputError("if_decided", f"must be one of {accepted}, not {if_decided!r}")
     return names.index(objective)
 
 
@@ -55,7 +55,7 @@ def made_by(who: str | None) -> dict[str, Any]:
     if who is None:
         return {}
     if not is_name(who) or len(who) > LONGEST_NAME:
-        raise InputError(f"by must be a name of at most {LONGEST_NAME} printable characters, not {str(who)[:100]!r}")
+        raise InputError("by", f"must be a name of at most {LONGEST_NAME} printable characters, not {str(who)[:100]!r}")
     return {"by": who}
 
 
@@ -63,11 +63,11 @@ def names_of_ask(unit: str | None, key: str | None, n: int) -> dict[str, Any]:
     """Return what an ask says about who it is for, and what it is called."""
     for what, name in (("unit", unit), ("key", key)):
         if name is not None and not (isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME):
-            raise InputError(f"{what} must be a text of 1 to {LONGEST_NAME} characters, not {str(name)[:100]!r}")
+            raise InputError(what, f"must be a text of 1 to {LONGEST_NAME} characters, not {str(name)[:100]!r}")
         if name is not None and not _can_be_written(name):
-            raise InputError(f"{what} must be a text that UTF-8 can hold, not {name!r}")
+            raise InputError(what, f"must be a text that UTF-8 can hold, not {name!r}")
     if unit is not None and (n != 1 or key is not None):
-        raise InputError("unit: a unit has one assignment, so n must be 1, and a key is not needed")
+        raise InputError("unit", "a unit has one assignment, so n must be 1, and a key is not needed")
     return ({} if unit is None else {"units": [str(unit)]}) | ({} if key is None else {"key": key, "n": n})
 
 
@@ -88,10 +88,10 @@ def known_assignments(
         return None
     first, count, wanted, before = Asked(found, 1, 1) if unit is not None else Asked.unpack(found)
     if before != by:
-        raise ConflictError(f"key: {key!r} was used for another kind of call")
+        raise ConflictError("key", f"{key!r} was used for another kind of call")
     if wanted != n:
         raise ConflictError(
-            f"key: {key!r} was used to {'record' if by == RECORDED else 'ask for'} {wanted:,}, not {n:,}"
+            "key", f"{key!r} was used to {'record' if by == RECORDED else 'ask for'} {wanted:,}, not {n:,}"
         )
     arms = (state.problem.arms[state.assignments.arm(first + k)] for k in range(count))
     return [Assignment(first + k, arm) for k, arm in enumerate(arms)]
@@ -107,7 +107,7 @@ def hand_out(change: Change, n: int, objective: int | None, more: Mapping[str, A
     if objective is not None:
         winner = change.state.engine.winner(objective)
         if winner < 0:
-            raise ConflictError("if_decided: no arm keeps every limit, so there is no winner")
+            raise ConflictError("if_decided", "no arm keeps every limit, so there is no winner")
         body = {"arms": [winner] * n, "winner": problem.objective_names[objective]}
     asked = change.add("asked", {**body, **more})
     return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]

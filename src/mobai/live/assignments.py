@@ -90,9 +90,9 @@ class Assignments:
     def check(self, number: int) -> int:
         """Return a number as a plain int, if there is an assignment of that number; nothing else checks it."""
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
-            raise InputError(f"assignment must be an id that was handed out, not {number!r}")
+            raise InputError("assignment", f"must be an id that was handed out, not {number!r}")
         if not 1 <= number <= self.count:
-            raise NotFoundError(f"assignment must be an id that was handed out, not {int(number)}")
+            raise NotFoundError(None, "must be an id that was handed out", assignment=int(number))
         return int(number)
 
     def arm(self, number: int) -> int:

@@ -37,9 +37,9 @@ def backup(storage: str | Path | Journal, path: str | Path) -> int:
 
     goal, journal = Path(path), open_journal(storage)
     if goal.exists() or goal.is_symlink():
-        raise InputError(f"path: there is something at {goal} already")
+        raise InputError("path", f"there is something at {goal} already")
     if not goal.absolute().parent.is_dir():
-        raise InputError(f"path: there is no folder {goal.absolute().parent}")
+        raise InputError("path", f"there is no folder {goal.absolute().parent}")
     with tempfile.TemporaryDirectory(dir=goal.absolute().parent, prefix=".mobai-backup-") as folder:
         made = Path(folder) / "backup.db"
         if isinstance(journal, SqlJournal) and journal.path is not None:
@@ -67,7 +67,7 @@ def restore(path: str | Path, storage: str | Path, *, replace: bool = False) -> 
     """
     source = Path(path)
     if not source.is_file():
-        raise InputError(f"path: there is no file {source}")
+        raise InputError("path", f"there is no file {source}")
     with tempfile.TemporaryDirectory() as folder:
         fresh = Path(folder) / "fresh.db"
         _copy_file(source, fresh)
@@ -80,7 +80,7 @@ def restore(path: str | Path, storage: str | Path, *, replace: bool = False) -> 
         there = journal.names()
         if there and not replace:
             count = plural(len(there), "experiment")
-            raise ConflictError(f"storage: it has {count} already; replace=True (--replace) deletes them")
+            raise ConflictError("storage", f"it has {count} already; replace=True (--replace) deletes them")
         journal.replace_all((name, _events(restored, name)) for name in names)
         restored.close()
     return len(names)
@@ -91,7 +91,7 @@ def _opened(fresh: Path, source: Path) -> Journal:
     try:
         return open_journal(fresh)
     except (InputError, StorageError) as error:
-        raise InputError(f"path: {source} is no backup: {str(error).replace(str(fresh), str(source))}") from None
+        raise InputError("path", f"{source} is no backup: {str(error).replace(str(fresh), str(source))}") from None
 
 
 def _events(journal: Journal, name: str) -> Iterator[Event]:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from mobai.errors import AnotherHistoryError, FileReplacedError, StorageError
+from mobai.errors import FileReplacedError, HistoryChangedError, StorageError
 from mobai.extras import need
 from mobai.live.addresses import Address
 from mobai.live.file_history import FileHistory
@@ -125,7 +125,7 @@ class Database:
             self._lose(f"was replaced under this process; {consequence}")
         pooled.invalidate()
         self.close()
-        raise AnotherHistoryError(
+        raise HistoryChangedError(
             f"sqlite:///{self._file.path}: was deleted, moved or replaced under this process, or its log was; "
             f"{consequence}; load the experiment again"
         )

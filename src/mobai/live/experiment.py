@@ -130,8 +130,9 @@ class Experiment:
         refuse_unknown("create", options, ExperimentOptions)
         if not is_name(name) or len(name) > LONGEST_NAME or name in (".", ".."):
             raise InputError(
-                f"name must be a non-empty string of printable characters, at most {LONGEST_NAME}, no space at its "
-                f"ends, neither . nor .., not {str(name)[:100]!r}"
+                "name",
+                f"must be a non-empty string of printable characters, at most {LONGEST_NAME}, no space at its "
+                f"ends, neither . nor .., not {str(name)[:100]!r}",
             )
         problem = Problem(arms, objectives, sd, guardrails=guardrails, baseline=baseline)
         settings = new_settings(problem, **options)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from mobai.errors import AnotherHistoryError, ConflictError, NotFoundError, StorageError
+from mobai.errors import ConflictError, HistoryChangedError, NotFoundError, StorageError
 
 
 class Event(NamedTuple):
@@ -173,13 +173,13 @@ def check_handle(handle: Handle, number: int | None, names: Callable[[], Sequenc
     if number is None:
         raise no_such(handle.name, names())
     if number != handle.number:
-        raise AnotherHistoryError(f"the experiment {handle.name!r} was deleted and created anew; load it again")
+        raise HistoryChangedError(f"the experiment {handle.name!r} was deleted and created anew; load it again")
 
 
 def no_such(name: str, names: Sequence[str]) -> NotFoundError:
     """Say that there is no experiment of this name, and which there are."""
     there = ", ".join(map(repr, names[:10])) if names else "none"
-    return NotFoundError(f"name: there is no experiment {name!r}; there are {there}")
+    return NotFoundError("name", f"there is no experiment {name!r}", hint=f"there are {there}")
 
 
 def check_next(event: Event, last: int) -> None:
@@ -188,9 +188,9 @@ def check_next(event: Event, last: int) -> None:
         raise StorageError(f"event {event.seq} cannot follow event {last}")
 
 
-def another_history(seq: int) -> AnotherHistoryError:
+def another_history(seq: int) -> HistoryChangedError:
     """Say that the journal is not the one that was read."""
-    return AnotherHistoryError(
+    return HistoryChangedError(
         f"the journal is not the one this process has read: it has no such event {seq}, so it was replaced or restored "
         "from an older copy; nothing was written; load the experiment again"
     )
@@ -212,7 +212,7 @@ class MemoryJournal:
         """Begin an experiment with its first event, or several; InputError if there is one of that name."""
         with self._lock:
             if name in self._events:
-                raise ConflictError(f"name: there is an experiment {name!r} already")
+                raise ConflictError("name", f"there is an experiment {name!r} already")
             check_next(event, 0)
             log = _MemoryLog([sealed(event, "")])
             for one in more:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mobai.errors import AnotherHistoryError, StorageError
+from mobai.errors import HistoryChangedError, StorageError
 from mobai.live import snapshots
 from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import Event, Handle, Journal, Log, Snapshot
@@ -58,7 +58,7 @@ class Ledger:
         self.journal, self.handle = journal, handle
         self._state = state
         self._saved = 0
-        self._lost: AnotherHistoryError | None = None  # why nothing can be done with it any more
+        self._lost: HistoryChangedError | None = None  # why nothing can be done with it any more
         self._turn, self._writers = threading.RLock(), threading.RLock()
 
     @contextmanager
@@ -82,7 +82,7 @@ class Ledger:
             raise type(self._lost)(str(self._lost))
         try:
             yield
-        except AnotherHistoryError as error:
+        except HistoryChangedError as error:
             self._lost = error if alone else None
             raise
 

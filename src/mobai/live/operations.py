@@ -60,7 +60,7 @@ def ask(
 ) -> Operation[list[Assignment]]:
     """Hand out the next assignments."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MOST_ASKED:
-        raise InputError(f"n must be a whole number from 1 to {MOST_ASKED:,}, not {n!r}")
+        raise InputError("n", f"must be a whole number from 1 to {MOST_ASKED:,}, not {n!r}")
     n = int(n)
     more = names_of_ask(unit, key, n) | made_by(by)
 
@@ -93,13 +93,13 @@ def tell_all(
 ) -> Operation[list[Assignment]]:
     """Report on many assignments; new ones are handed out in the same transaction."""
     if not isinstance(reports, Iterable):
-        raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
+        raise InputError("reports", f"must be pairs of an assignment (or arm) and metrics, not {reports!r}")
     given: Sequence[Any] = list(reports.items() if isinstance(reports, Mapping) else reports)
     if isinstance(ask, bool) or not isinstance(ask, int | np.integer) or not 0 <= ask <= MOST_ASKED:
-        raise InputError(f"ask must be a whole number from 0 to {MOST_ASKED:,}, not {ask!r}")
+        raise InputError("ask", f"must be a whole number from 0 to {MOST_ASKED:,}, not {ask!r}")
     ask = int(ask)
     if key is not None and not ask:
-        raise InputError("key: only a call that asks needs one; the same report twice changes nothing anyway")
+        raise InputError("key", "only a call that asks needs one; the same report twice changes nothing anyway")
     names_of_ask(None, key, ask)
     who = made_by(by)
 
@@ -108,7 +108,7 @@ def tell_all(
         names = _names_of_told(state, given, key, ask)
         known = known_assignments(state, ask, None, key, TOLD)
         if known is not None and state.keys.get(f"{key}\n{names['told']}") is None:
-            raise ConflictError(f"key: {key!r} was used with other reports")
+            raise ConflictError("key", f"{key!r} was used with other reports")
         objective_to_use(state, if_decided)  # refuses what it cannot be, before anything is told
         fresh, late = only_new(state.problem, state.assignments, given, state.units, state.assignments.is_settled)
         late = _not_kept_yet(state, late)
@@ -141,10 +141,10 @@ def record_all(
 ) -> Operation[list[Assignment]]:
     """Report observations that nobody asked for."""
     if not isinstance(rows, Iterable):
-        raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
+        raise InputError("rows", f"must be pairs of an arm and its metrics, not {rows!r}")
     given = [pair_of(row) for row in rows]
     if key is not None and len(given) > MOST_ASKED:
-        raise InputError(f"key: only a call of at most {MOST_ASKED:,} rows can have one, not of {len(given):,}")
+        raise InputError("key", f"only a call of at most {MOST_ASKED:,} rows can have one, not of {len(given):,}")
     names, who = names_of_ask(None, key, len(given)), made_by(by)
 
     def run(change: Change) -> list[Assignment]:
@@ -186,7 +186,7 @@ def _check_same(state: State, known: Sequence[Assignment], given: Sequence[tuple
         name, rewards = checked_row(state.problem, arm, metrics, number)
         there = state.assignments.rewards(one.id)
         if name != one.arm or any(not math.isnan(new) and new != old for new, old in zip(rewards, there, strict=True)):
-            raise ConflictError(f"key: {key!r} was used to record other observations")
+            raise ConflictError("key", f"{key!r} was used to record other observations")
 
 
 def drop(
@@ -194,7 +194,7 @@ def drop(
 ) -> Operation[None]:
     """Drop an assignment, or say of one that was told in part that the rest will not come."""
     if reason not in _REASONS:
-        raise InputError(f"reason must be lost, or left out, not {reason!r}")
+        raise InputError("reason", f"must be lost, or left out, not {reason!r}")
     more = ({reason: True} if reason else {}) | ({"refused": True} if refused else {}) | made_by(by)
 
     def run(change: Change) -> None:
@@ -205,7 +205,7 @@ def drop(
         waits = any(map(math.isnan, told))
         if status == ANSWERED and all(map(math.isfinite, told)):
             raise ConflictError(
-                f"assignment {number} has been answered, or its windows are over, and cannot be dropped"
+                None, "has been answered, or its windows are over, and cannot be dropped", assignment=number
             )
         if (status == ANSWERED and not waits) or (status == DROPPED and not (waits and reason)):
             return
@@ -213,8 +213,9 @@ def drop(
         if status == ANSWERED and not (reason or refused or any(metric.has_range for metric in missing)):
             names = " and ".join(metric.name for metric in missing)
             raise ConflictError(
-                f"assignment {number}: there is no worst that {names} could be; report null if it never comes for "
-                "anybody like this, or say reason=lost if that has nothing to do with any result"
+                f"there is no worst that {names} could be; report null if it never comes for anybody like this, or say "
+                "reason=lost if that has nothing to do with any result",
+                assignment=number,
             )
         change.add("dropped", {"ids": [number]} | more)
         _log.info("%s: assignment %d was dropped", state.name, number)
@@ -227,9 +228,9 @@ def drop_older(
 ) -> Operation[int]:
     """Drop every assignment that has waited for so long, or what is missing of it; return how many there were."""
     if reason not in _REASONS:
-        raise InputError(f"reason must be lost, or left out, not {reason!r}")
+        raise InputError("reason", f"must be lost, or left out, not {reason!r}")
     if not is_number(seconds) or seconds < 0:
-        raise InputError(f"seconds must be a number, 0 or more, not {seconds!r}")
+        raise InputError("seconds", f"must be a number, 0 or more, not {seconds!r}")
     more = ({reason: True} if reason else {}) | made_by(by)
 
     def run(change: Change) -> int:
@@ -274,7 +275,7 @@ def add_arm(arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None)
     def run(change: Change) -> None:
         state = change.state
         if state.settings.reserve == 0:
-            raise InputError("arm: the experiment was created with reserve=0, so no arm can be added")
+            raise InputError("arm", "the experiment was created with reserve=0, so no arm can be added")
         row = with_arm(state.problem, arm, sd).sd[-1]
         plain = [None if math.isnan(value) else value for value in row.tolist()]
         change.add("arm_added", {"arm": arm, "sd": plain} | who)
@@ -290,12 +291,12 @@ def retire_arm(arm: str, *, by: str | None = None) -> Operation[None]:
         state = change.state
         taking_part = [name for name, active in zip(state.problem.arms, state.engine.active, strict=True) if active]
         if arm not in taking_part:
-            raise InputError(f"arm must be one of {', '.join(taking_part)}, not {arm!r}")
+            raise InputError("arm", f"must be one of {', '.join(taking_part)}, not {arm!r}")
         if len(taking_part) == 2:
-            raise InputError("arm: two arms are left, and none of them can be retired")
+            raise InputError("arm", "two arms are left, and none of them can be retired")
         compared = {guardrail.of for guardrail in state.problem.guardrails} | {state.problem.baseline}
         if arm in compared:
-            raise ConflictError(f"arm: {arm!r} is what others are compared with, and cannot be retired")
+            raise ConflictError("arm", f"{arm!r} is what others are compared with, and cannot be retired")
         change.add("arm_retired", {"arm": arm} | who)
 
     return Operation(run)

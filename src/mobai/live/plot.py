@@ -23,9 +23,9 @@ def plot_series(series: Series, path: str | Path | None = None) -> Any:
     from matplotlib.figure import Figure
 
     if path is not None and Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InputError(f"out: {path}: the name must end in .png, .svg or .pdf")
+        raise InputError("out", f"{path}: the name must end in .png, .svg or .pdf")
     if not len(series):
-        raise InputError("name: nothing has been told yet, so there is nothing to draw")
+        raise InputError("name", "nothing has been told yet, so there is nothing to draw")
     metrics = len(series.problem.metrics)
     figure = Figure(figsize=(4.4 * (metrics + 2), 4.2), layout="constrained")
     evidence, shares, *means = figure.subplots(1, metrics + 2)

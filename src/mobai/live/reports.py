@@ -32,7 +32,7 @@ def number_of(
     if isinstance(assignment, Unit):
         number = None if units is None else units.get(assignment)
         if number is None:
-            raise NotFoundError(f"unit: {str(assignment)!r} has no assignment")
+            raise NotFoundError("unit", f"{str(assignment)!r} has no assignment")
         return number
     if isinstance(assignment, UnitOfArm):
         found = number_of(problem, assignments, Unit(assignment.unit), units)
@@ -42,7 +42,7 @@ def number_of(
     number = assignments.check(assignment.id)
     arm = problem.arms[assignments.arm(number)]
     if arm != assignment.arm:
-        raise InputError(f"assignment {number} is for the arm {arm!r} here, not {assignment.arm!r}")
+        raise InputError(None, f"is for the arm {arm!r} here, not {assignment.arm!r}", assignment=number)
     return number
 
 
@@ -64,7 +64,7 @@ def only_new(
     for assignment, metrics in map(pair_of, reports):
         number = number_of(problem, assignments, assignment, units)
         if assignments.status(number) == DROPPED:
-            raise ConflictError(f"assignment {number} was dropped and cannot be answered")
+            raise ConflictError(None, "was dropped and cannot be answered", assignment=number)
         if number not in known:
             known[number] = assignments.rewards(number)
             fresh[number], late[number] = ([math.nan] * len(problem.metrics) for _ in range(2))
@@ -78,13 +78,17 @@ def only_new(
                     continue
                 was, now = ("said not to come" if value == LOST else repr(value) for value in (before, reward))
                 raise ConflictError(
-                    f"assignment {number}: {problem.metric_names[m]!r} was {was} before, and is {now} now"
+                    None,
+                    f"was {was} before, and is {now} now",
+                    assignment=number,
+                    metric=problem.metric_names[m],
                 )
     for number, rewards in known.items():
         if not has_reward(rewards) and not has_reward(late[number]):
             raise InputError(
-                f"assignment {number}: metrics must hold at least one number (null may come with it, or later); drop "
-                "one that was not measured"
+                "metrics",
+                "must hold at least one number (null may come with it, or later); drop one that was not measured",
+                assignment=number,
             )
     return _with_something(fresh), _with_something(late)
 
@@ -109,7 +113,7 @@ def reports_in(rows: Iterable[Row], source: str) -> list[tuple[Assignment | Unit
     for place, row in enumerate(rows, start=1):
         unit, named = row.get("unit"), row.get("id") not in (None, "")
         if named == (unit not in (None, "")):
-            raise InputError(f"{source}: report {place} must have an id or a unit")
+            raise InputError(None, "must have an id or a unit", source=source, row=place)
         metrics = {key: number_in(row, key) for key, value in row.items() if key not in _ABOUT and value != ""}
         found.append((_assignment_in(row) if named else Unit(str(unit)), metrics))
     return found
@@ -121,7 +125,7 @@ def _assignment_in(row: Row) -> Assignment | int:
     try:
         number = int(given) if isinstance(given, float) and given.is_integer() else int(str(given))
     except ValueError:
-        raise InputError(f"id must be a whole number, not {row['id']!r}") from None
+        raise InputError("id", f"must be a whole number, not {row['id']!r}") from None
     return number if arm in (None, "") else Assignment(number, str(arm))
 
 
@@ -132,7 +136,7 @@ def observations_of(data: Any) -> Any:
         return data
     for place, row in enumerate(rows, start=1):
         if "arm" not in row:
-            raise InputError(f"row {place}: the arm is missing")
+            raise InputError("the arm is missing", row=place)
     return [(str(row["arm"]), {key: number_in(row, key) for key in row if key not in _ABOUT}) for row in rows]
 
 
@@ -152,7 +156,7 @@ def _measured_of(problem: Problem, number: int, metrics: Metrics) -> list[float]
     try:
         return measured(problem, metrics)
     except InputError as error:
-        raise InputError(f"assignment {number}: {error}") from None
+        raise error.within(assignment=number) from None
 
 
 def pair_of(report: Any) -> tuple[Any, Any]:
@@ -160,22 +164,23 @@ def pair_of(report: Any) -> tuple[Any, Any]:
     try:
         first, metrics = report
     except (TypeError, ValueError):
-        raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {report!r}") from None
+        raise InputError("reports", f"must be pairs of an assignment (or arm) and metrics, not {report!r}") from None
     return first, metrics
 
 
 def measured(problem: Problem, metrics: Metrics) -> list[float]:
     """Return one reward per objective, NaN for what is missing, infinity for what will not come (None)."""
     if not isinstance(metrics, Mapping):
-        raise InputError(f"metrics must be a mapping from objectives to numbers, not {metrics!r}")
+        raise InputError("metrics", f"must be a mapping from objectives to numbers, not {metrics!r}")
     if not metrics:
-        raise InputError("metrics must hold at least one number")
+        raise InputError("metrics", "must hold at least one number")
     rewards = problem.check_rewards(metrics)
     for metric in problem.metrics:
         if metric.window is not None and metric.name in metrics and metrics[metric.name] is None:
             raise InputError(
-                f"{metric.name!r} has a window, and counts as {metric.otherwise:g} when that is over; report a number, "
-                "or leave it out"
+                None,
+                f"has a window, and counts as {metric.otherwise:g} when that is over; report a number, or leave it out",
+                metric=metric.name,
             )
     return [
         LOST if name in metrics and metrics[name] is None else reward

@@ -101,9 +101,9 @@ def run_sampler(
         Called after every assignment.
     """
     if on_refused not in ("stop", "drop"):
-        raise InputError(f"on_refused must be stop or drop, not {on_refused!r}")
+        raise InputError("on_refused", f"must be stop or drop, not {on_refused!r}")
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise InputError(f"jobs must be a whole number, 1 or more, not {jobs!r}")
+        raise InputError("jobs", f"must be a whole number, 1 or more, not {jobs!r}")
     return _Run(experiment, partial(_measure, experiment, sampler, retries), max_pulls, on_refused, watch).go(jobs)
 
 
@@ -273,9 +273,9 @@ def command_sampler(command: str, timeout: float | None = None) -> Sampler:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InputError(f"command must be words as a shell splits them: {error}") from None
+        raise InputError("command", f"must be words as a shell splits them: {error}") from None
     if not words:
-        raise InputError("command must not be empty")
+        raise InputError("command", "must not be empty")
 
     def measure(arm: str) -> Mapping[str, float]:
         filled = [word.replace("{arm}", arm) for word in words]
@@ -322,7 +322,7 @@ def function_sampler(path: str) -> Sampler:
     """
     function = find_object(path, "sampler")
     if not callable(function):
-        raise InputError(f"sampler must name a function of an arm; {path} is a {type(function).__name__}")
+        raise InputError("sampler", f"must name a function of an arm; {path} is a {type(function).__name__}")
 
     def measure(arm: str) -> Mapping[str, float]:
         try:

@@ -133,7 +133,7 @@ def migrate(engine: sa.Engine, *, create: bool) -> None:
         if there == VERSION:
             return
         if there == 0 and not create:
-            raise InputError(f"storage: {shown(engine.url)} holds no experiments; creating one makes the tables")
+            raise InputError("storage", f"{shown(engine.url)} holds no experiments; creating one makes the tables")
     with engine.connect().execution_options(begin="IMMEDIATE") as connection, connection.begin():
         if engine.dialect.name == "postgresql":
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7267001)"))

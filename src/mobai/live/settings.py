@@ -102,15 +102,15 @@ class Settings:
 def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
     """Return a problem with one more arm; its noise is that of the others unless they differ."""
     if name in problem.arms:
-        raise ConflictError(f"arm: there is an arm {name!r} already")
+        raise ConflictError("arm", f"there is an arm {name!r} already")
     if not is_name(name):
-        raise InputError("arm: the name must be a non-empty string of printable characters, no space at its ends")
+        raise InputError("arm", "the name must be a non-empty string of printable characters, no space at its ends")
     known = problem.sd
     row = known[0]
     if sd is not None:
         row = np.where(np.isnan(known[0]), np.nan, noise_table(sd, (1, len(row)))[0])
     elif not (np.isnan(known) | (known == known[0])).all():
-        raise InputError("sd must be given for the new arm: the others differ in theirs")
+        raise InputError("sd", "must be given for the new arm: the others differ in theirs")
     return problem.with_arms([*problem.arms, name], np.vstack([known, row]))
 
 
@@ -149,32 +149,32 @@ def new_settings(
 ) -> Settings:
     """Check what was chosen and put the settings together."""
     if on_broken not in ("bar", "tell"):
-        raise InputError(f"on_broken must be bar or tell, not {on_broken!r}")
+        raise InputError("on_broken", f"must be bar or tell, not {on_broken!r}")
     if rare is not None and not (is_number(rare) and _LEAST_RARE <= rare < 1):
-        raise InputError(f"rare must be a number from {_LEAST_RARE:g} to 1, or None, not {rare!r}")
+        raise InputError("rare", f"must be a number from {_LEAST_RARE:g} to 1, or None, not {rare!r}")
     if order not in ORDERS:
-        raise InputError(f"order must be asked or told, not {order!r}")
+        raise InputError("order", f"must be asked or told, not {order!r}")
     if max_samples is not None and (
         isinstance(max_samples, bool) or not isinstance(max_samples, int | np.integer) or max_samples < 1
     ):
-        raise InputError(f"max_samples must be a whole number, 1 or more, or None, not {max_samples!r}")
+        raise InputError("max_samples", f"must be a whole number, 1 or more, or None, not {max_samples!r}")
     sampling = sampling_rule(rule) if isinstance(rule, str) or not isinstance(rule, SamplingRule) else rule
     rule_address(sampling)
     if sampling.stopping is not None:
-        raise InputError(f"rule: {sampling.name} stops by itself and is for simulations; use another one")
+        raise InputError("rule", f"{sampling.name} stops by itself and is for simulations; use another one")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
+        raise InputError("seed", f"must be a whole number, 0 or more, not {seed!r}")
     if not isinstance(focus, bool):
-        raise InputError(f"focus must be True or False, not {focus!r}")
+        raise InputError("focus", f"must be True or False, not {focus!r}")
     if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
-        raise InputError(f"expire_after must be a positive number of seconds, or None, not {expire_after!r}")
+        raise InputError("expire_after", f"must be a positive number of seconds, or None, not {expire_after!r}")
     GLR(reserve=reserve, interval_share=interval_share)
     for name in problem.metric_names:
         if name in RESERVED:
-            raise InputError(f"objectives: {name!r} cannot be the name of a metric; it is a column of every record")
+            raise InputError("objectives", f"{name!r} cannot be the name of a metric; it is a column of every record")
     for objective in problem.metrics:
         if type(objective.family) is not FAMILIES.get(objective.family.word):
-            raise InputError(f"objectives: the family of {objective.name!r} cannot be read back from a journal")
+            raise InputError("objectives", f"the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
     patience = None if expire_after is None else float(expire_after)
     end = None if until is None else moment_of(until)
@@ -211,7 +211,7 @@ def moment_of(until: float | str | datetime) -> float:
     except (ValueError, OverflowError):
         pass
     if isinstance(found, str) or not is_number(found) or not 0 <= found <= _LATEST:
-        raise InputError(f"until must be a time such as 2030-01-31T12:00, or a Unix time, not {until!r}")
+        raise InputError("until", f"must be a time such as 2030-01-31T12:00, or a Unix time, not {until!r}")
     return float(found)
 
 

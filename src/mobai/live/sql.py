@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from mobai.errors import AnotherHistoryError, ConflictError, StorageError
+from mobai.errors import ConflictError, HistoryChangedError, StorageError
 from mobai.live.database import Database, database_at
 from mobai.live.interrupts import FORKS, ctrl_c_waits
 from mobai.live.journal import (
@@ -74,7 +74,7 @@ class SqlJournal:
                 added = connection.execute(sa.insert(experiments).values(name=name).returning(experiments.c.id))
                 handle = Handle(name, int(added.scalar_one()))
             except IntegrityError:
-                raise ConflictError(f"name: there is an experiment {name!r} already") from None
+                raise ConflictError("name", f"there is an experiment {name!r} already") from None
             driver = connection.connection.driver_connection
             self._statements.make_durable(driver)
             self._append_all(driver, handle, chain([event], more))
@@ -222,8 +222,8 @@ class SqlJournal:
         return row
 
 
-def _restored() -> AnotherHistoryError:
-    return AnotherHistoryError("the storage was restored from a backup; nothing was written; load the experiment again")
+def _restored() -> HistoryChangedError:
+    return HistoryChangedError("the storage was restored from a backup; nothing was written; load the experiment again")
 
 
 class _Row(NamedTuple):

@@ -53,7 +53,7 @@ class SqliteFile:
         try:
             self.path = path.resolve()
         except (OSError, RuntimeError):
-            raise InputError("storage: the path leads in a circle of links") from None
+            raise InputError("storage", "the path leads in a circle of links") from None
         self.put_foreign_log_aside()
         self._check(create)
         self.read_only = read_only or (not create and not self._writable())
@@ -183,7 +183,7 @@ class SqliteFile:
         if there:
             refuse_second_names(self.path)
         if not there and not create:
-            raise InputError(f"storage: there is nothing at {self.path}; creating an experiment makes it")
+            raise InputError("storage", f"there is nothing at {self.path}; creating an experiment makes it")
         if there:
             look = f"{self.path.as_uri()}?{self._mode_to_look()}"
             with suppress(*_UNREADABLE), closing(sqlite3.connect(look, uri=True)) as connection:

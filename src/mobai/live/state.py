@@ -175,22 +175,22 @@ class State:
     def check_open(self) -> None:
         """Refuse to change an experiment that is closed."""
         if self.closed_at is not None:
-            raise ConflictError("name: the experiment is closed")
+            raise ConflictError("name", "the experiment is closed")
 
     def room(self, now: float) -> int | None:
         """Return how many more may be handed out, None for any number; ConflictError says why none may."""
         most, until = self.settings.max_samples, self.settings.until
         if self.paused_at is not None:
-            raise ConflictError("name: the experiment is paused, and hands out nothing until it is resumed")
+            raise ConflictError("name", "the experiment is paused, and hands out nothing until it is resumed")
         if until is not None and now >= until:
-            raise ConflictError(f"name: the experiment ended at {time_text(until)}, and hands out nothing more")
+            raise ConflictError("name", f"the experiment ended at {time_text(until)}, and hands out nothing more")
         if self.problem.guardrails and (self.engine.barred | ~self.engine.active).all():
-            raise ConflictError("name: every arm breaks a limit, and there is none to hand out")
+            raise ConflictError("name", "every arm breaks a limit, and there is none to hand out")
         if most is None:
             return None
         left = most - self.assignments.handed_out + len(self.given_up(now))
         if left <= 0:
-            raise ConflictError(f"name: max_samples = {most:,} is reached, and nothing more is handed out")
+            raise ConflictError("name", f"max_samples = {most:,} is reached, and nothing more is handed out")
         return left
 
     def lapsed(self, now: float) -> list[tuple[int, dict[str, float]]]:
@@ -230,7 +230,7 @@ class State:
         try:
             self.room(now)
         except ConflictError as error:
-            return str(error).removeprefix("name: ")
+            return error.message
         return None
 
     def _asked(self, event: Event) -> Event:
@@ -279,7 +279,7 @@ class State:
             if isinstance(error, InputError) or type(self.engine.rule).__module__.startswith("mobai."):
                 raise
             reason = " ".join(str(error).split())
-            raise InputError(f"rule: {self.engine.rule.name} failed: {type(error).__name__}: {reason}") from error
+            raise InputError("rule", f"{self.engine.rule.name} failed: {type(error).__name__}: {reason}") from error
 
     def _remember(self, number: int, asked: int) -> None:
         """Make the choice of an earlier assignment again, for a rule that remembers its choices, or to compare."""

@@ -28,7 +28,7 @@ def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Jour
         return HttpJournal(client)
     if not isinstance(storage, str | Path):
         if not hasattr(storage, "lock"):
-            raise InputError(f"storage must be an address, a path or a journal, not {storage!r}")
+            raise InputError("storage", f"must be an address, a path or a journal, not {storage!r}")
         return storage
     from sqlalchemy import URL
 
@@ -46,7 +46,7 @@ def client_of(storage: str | Path | Journal, token: str | None = None) -> HttpCl
 
         return HttpClient(address, token)
     if token is not None:
-        raise InputError("token: only a service, at http://HOST:PORT, asks for one")
+        raise InputError("token", "only a service, at http://HOST:PORT, asks for one")
     return None
 
 

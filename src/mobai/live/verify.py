@@ -76,9 +76,9 @@ def verify(
     With ``choices`` the rule makes every choice again, which takes several times as long.
     """
     if head is not None and name is None:
-        raise InputError("head: name the experiment that it is the head of")
+        raise InputError("head", "name the experiment that it is the head of")
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
-        raise InputError(f"head must be the hash of an event, 64 digits from 0 to f, not {head!r}")
+        raise InputError("head", f"must be the hash of an event, 64 digits from 0 to f, not {head!r}")
     journal = open_journal(storage)
     names = [name] if name else journal.names()
     damage = journal.damage()

@@ -106,7 +106,7 @@ def reproduce(
 def _wanted(parts: Sequence[str]) -> dict[str, Part]:
     for name in parts:
         if name not in PARTS:
-            raise InputError(f"part must be one of {', '.join(PARTS)}, not {name!r}")
+            raise InputError("part", f"must be one of {', '.join(PARTS)}, not {name!r}")
     return {name: part for name, part in PARTS.items() if name in parts or not parts}
 
 

@@ -127,12 +127,12 @@ class Family:
 def _noise_in_range(family: Family, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
     low, high = family.range
     if not ((means > low) & (means < high)).all():
-        raise InputError(f"means of objective {name!r} must lie between {low:g} and {high:g}, both excluded")
+        raise InputError("means", f"must lie between {low:g} and {high:g}, both excluded", metric=name)
     largest: FloatArray = np.sqrt((means - low) * (high - means))
     given, exactly = np.where(np.isnan(stated), largest, stated), family.noise_follows_mean
     if (given > largest * (1 + 1e-9)).any() or (exactly and (given < largest * (1 - 1e-9)).any()):
         what = "is that of its means; leave it out" if exactly else "is too large for rewards within their range"
-        raise InputError(f"sd of objective {name!r} {what}")
+        raise InputError("sd", what, metric=name)
     return np.minimum(given, largest)
 
 
@@ -160,7 +160,7 @@ class _Scaled(Family):
     def __post_init__(self) -> None:
         """Check the scale."""
         if self.sd is not None and not (is_number(self.sd) and self.sd > 0):
-            raise InputError(f"{self.word}: sd must be a positive number, at most 1e50, not {self.sd!r}")
+            raise InputError(self.word, f"sd must be a positive number, at most 1e50, not {self.sd!r}")
 
     @property
     def scale(self) -> float | None:
@@ -219,7 +219,7 @@ class SharedVariance(Family):
         """Return the standard deviation of rewards with these means, which must be the same for all arms."""
         noise = super().true_noise(name, means, stated)
         if (noise != noise.flat[0]).any():
-            raise InputError(f"sd of objective {name!r} must be the same for all arms: its family is {self.word}")
+            raise InputError("sd", f"must be the same for all arms: its family is {self.word}", metric=name)
         return noise
 
 
@@ -274,11 +274,11 @@ class Bounded(Family):
         """Check the ends."""
         if not is_number(self.low) or not is_number(self.high) or not self.low < self.high:
             raise InputError(
-                f"bounded: low must be a number below high, at most 1e100 in size, not {self.low!r} and {self.high!r}"
+                "bounded", f"low must be a number below high, at most 1e100 in size, not {self.low!r} and {self.high!r}"
             )
         is_integer = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
         if self.bins is not None and not (is_integer and 1 <= self.bins <= LARGEST_BINS):
-            raise InputError(f"bounded: bins must be an integer from 1 to {LARGEST_BINS:,}, not {self.bins!r}")
+            raise InputError("bounded", f"bins must be an integer from 1 to {LARGEST_BINS:,}, not {self.bins!r}")
 
     @property
     def range(self) -> tuple[float, float]:
@@ -343,8 +343,8 @@ def short_forms() -> list[str]:
 def choices_for(name: str) -> str:
     """Return how an objective may say what its rewards are, in plain words."""
     return (
-        f"{name}:bernoulli (0 or 1), {name}:bounded=LOW..HIGH (scores, ratings, money with a cap), "
-        f"{name}:unknown-variance (nearly Gaussian: averages, times), {name}:shared-variance (the same, equally noisy "
+        f"{name}:bernoulli (0 or 1), {name}:bounded=LOW..HIGH (scores, ratings, times and money with a cap), "
+        f"{name}:unknown-variance (nearly Gaussian: averages), {name}:shared-variance (the same, equally noisy "
         f"in all arms) or {name}:gaussian=SD"
     )
 
@@ -352,22 +352,22 @@ def choices_for(name: str) -> str:
 def check_family(family: object, name: str) -> None:
     """Refuse what cannot be the family of an objective, and say what it lacks."""
     if not isinstance(family, Family):
-        raise InputError(f"objective {name!r}: the family must be one such as Bernoulli(), not {family!r}")
+        raise InputError(f"the family must be one such as Bernoulli(), not {family!r}", metric=name)
     if not family.word:
-        raise InputError(f"objective {name!r}: the family {type(family).__name__} lacks a word, its name in files")
+        raise InputError(f"the family {type(family).__name__} lacks a word, its name in files", metric=name)
     if family.model not in MODELS:
         raise InputError(
-            f"objective {name!r}: the family {family.word!r} lacks a model, one of {', '.join(MODELS)}, "
-            "to weigh its evidence with"
+            f"the family {family.word!r} lacks a model, one of {', '.join(MODELS)}, to weigh its evidence with",
+            metric=name,
         )
     if (family.model == "normal") != family.known_noise:
         fact = "must say known_noise = True" if family.model == "normal" else "must leave known_noise False"
-        raise InputError(f"objective {name!r}: the family {family.word!r} {fact}, having the model {family.model!r}")
+        raise InputError(f"the family {family.word!r} {fact}, having the model {family.model!r}", metric=name)
     values = [getattr(family, field.name) for field in fields(family)]
     if not all(value is None or is_number(value) for value in values):
-        raise InputError(f"objective {name!r}: the fields of the family {family.word!r} must be numbers, or None")
+        raise InputError(f"the fields of the family {family.word!r} must be numbers, or None", metric=name)
     low, high = family.range
     if not low < high:
-        raise InputError(f"objective {name!r}: the range of the family {family.word!r} must be two numbers, low < high")
+        raise InputError(f"the range of the family {family.word!r} must be two numbers, low < high", metric=name)
     if family.model == "unit" and not high - low < math.inf:
-        raise InputError(f"objective {name!r}: the family {family.word!r} lacks a finite range, which 'unit' needs")
+        raise InputError(f"the family {family.word!r} lacks a finite range, which 'unit' needs", metric=name)

@@ -36,24 +36,24 @@ def load(path: Path) -> Instance:
     """Read an instance; every complaint starts with the file's name."""
     read = {".csv": _read_csv, ".json": _read_json}.get(path.suffix.lower())
     if read is None:
-        raise InputError(f"{path}: the name must end in .csv or .json")
+        raise InputError("the name must end in .csv or .json", source=str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'cannot be read'}") from None
+        raise InputError(error.strerror or "cannot be read", source=str(path)) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not a text file in UTF-8") from None
+        raise InputError(None, "is not a text file in UTF-8", source=str(path)) from None
     try:
         return read(text)
     except InputError as error:
-        raise type(error)(f"{path}: {error}") from None
+        raise error.within(source=str(path)) from None
 
 
 def save(instance: Instance, path: Path) -> None:
     """Write an instance so that :func:`load` gives back an equal one."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".json"):
-        raise InputError(f"{path}: the name must end in .csv or .json")
+        raise InputError("the name must end in .csv or .json", source=str(path))
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             if suffix == ".csv":
@@ -61,7 +61,7 @@ def save(instance: Instance, path: Path) -> None:
             else:
                 file.write(json.dumps(to_json(instance), indent=2) + "\n")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'cannot be written'}") from None
+        raise InputError(error.strerror or "cannot be written", source=str(path)) from None
 
 
 def _read_csv(text: str) -> Instance:
@@ -107,9 +107,9 @@ def _table(body: list[list[str]], first: int) -> np.ndarray[Any, Any]:
     for line, row in enumerate(body, start=first):
         for cell in row:
             if not _is_number(cell):
-                raise InputError(f"row {line}: {cell.strip()!r} is not a number")
+                raise InputError(f"{cell.strip()!r} is not a number", row=line)
             if not np.isfinite(float(cell)):
-                raise InputError(f"row {line}: {cell.strip()!r} is not a finite number")
+                raise InputError(f"{cell.strip()!r} is not a finite number", row=line)
     return np.array(body, dtype=np.float64)
 
 
@@ -136,7 +136,7 @@ def _read_json(text: str) -> Instance:
         raise InputError(f"unknown key {unknown[0]!r}; known are {', '.join(known)}")
     for key in ("arms", "objectives", "guardrails"):
         if not _is_list_of_strings(data.get(key, [])):
-            raise InputError(f"{key} must be a list of names")
+            raise InputError(key, "must be a list of names")
     limits = {"guardrails": data.get("guardrails", ()), "baseline": data.get("baseline")}
     return Instance(data["means"], data.get("sd"), data.get("arms"), data.get("objectives"), **limits)
 
@@ -150,7 +150,7 @@ def _csv_rows(instance: Instance) -> list[list[str]]:
     only = problem.metric_names[len(problem.objectives) :]
     if len(problem.guardrails) > len(only) or problem.baseline is not None:
         raise InputError(
-            "path: limits of objectives, and a baseline, go into a .json file; a table has no column for them"
+            "path", "limits of objectives, and a baseline, go into a .json file; a table has no column for them"
         )
     default = Instance(instance.means, None, instance.arms, instance.objectives, guardrails=problem.guardrails).sd
     stated = (instance.sd != default).any(axis=0)

@@ -58,16 +58,16 @@ class Guardrail:
     def __post_init__(self) -> None:
         """Refuse what is no limit."""
         if not is_name(self.metric):
-            raise InputError(f"guardrail: the metric must be a name of printable characters, not {self.metric!r}")
+            raise InputError("guardrail", f"the metric must be a name of printable characters, not {self.metric!r}")
         stated = [value for value in (self.at_most, self.at_least, self.within) if value is not None]
         if len(stated) != 1:
-            raise self._complaint("needs one number: at-most=NUMBER, at-least=NUMBER or within=NUMBER:of=ARM")
+            raise self._complaint(None, "needs one number: at-most=NUMBER, at-least=NUMBER or within=NUMBER:of=ARM")
         if not is_number(stated[0]):
-            raise self._complaint(f"its limit must be a finite number, at most 1e100 in size, not {stated[0]!r}")
+            raise self._complaint("limit", f"must be a finite number, at most 1e100 in size, not {stated[0]!r}")
         if (self.within is None) != (self.of is None) or (self.within is not None and self.within < 0):
             raise self._complaint("within=NUMBER, 0 or more, goes with of=ARM, the arm it is measured from")
         if not is_number(self.eps) or not self.eps >= 0:
-            raise self._complaint(f"eps, the tolerance, must be a number, 0 or more, not {self.eps!r}")
+            raise self._complaint("eps", f"must be a number, 0 or more, not {self.eps!r}")
         if self.direction not in (None, "max", "min"):
             raise self._complaint(f"the direction must be 'max' or 'min', not {self.direction!r}")
         if self.within is None:
@@ -86,14 +86,14 @@ class Guardrail:
         """Refuse a limit that every reward keeps, or none."""
         low, high = family.range
         if self.limit is not None and not low < self.limit < high:
-            raise self._complaint(f"the limit must lie between {low:g} and {high:g}, both excluded")
+            raise self._complaint("limit", f"must lie between {low:g} and {high:g}, both excluded")
         if self.within is not None and not self.within + self.eps < high - low:
             raise self._complaint(f"within and eps together must be less than {high - low:g}")
         if self.limit is not None and not low < self.bound < high:
-            raise self._complaint(f"eps must be less than {min(high - self.limit, self.limit - low):g}")
+            raise self._complaint("eps", f"must be less than {min(high - self.limit, self.limit - low):g}")
 
-    def _complaint(self, what: str) -> InputError:
-        return InputError(f"guardrail {self.metric!r}: {what}")
+    def _complaint(self, argument: str | None, message: str | None = None) -> InputError:
+        return InputError(argument, message, metric=self.metric)
 
     @property
     def limit(self) -> float | None:
@@ -149,13 +149,13 @@ class Guardrail:
         direction.
         """
         if not isinstance(text, str):
-            raise InputError(f"guardrails must be short forms or Guardrail values, not {text!r}")
+            raise InputError("guardrails", f"must be short forms or Guardrail values, not {text!r}")
         name, *words = split_words(text)
         options: dict[str, Any] = {}
         for word in words:
             key, value = _read(name, word)
             if key in options:
-                raise InputError(f"guardrail {name!r}: its {key.replace('_', '-')} is given twice")
+                raise InputError(f"its {key.replace('_', '-')} is given twice", metric=name)
             options[key] = value
         if "bins" in options:
             options["family"] = with_bins(name, options.get("family"), options.pop("bins"))
@@ -192,12 +192,10 @@ def _read(name: str, word: str) -> tuple[str, Any]:
         try:
             return key.replace("-", "_"), float(value)
         except ValueError:
-            raise InputError(f"guardrail {name!r}: {key} must be a number, not {value!r}") from None
+            raise InputError(key, f"must be a number, not {value!r}", metric=name) from None
     known = ("max", "min", *FAMILIES, "eps", "bins", "window", "otherwise")
     if key in known:
         return read_option(name, word)
     accepted = (*known, *LIMITS, "of")
     forms = ", ".join((*(f"{limit}=NUMBER" for limit in LIMITS), "of=ARM", "eps=NUMBER", *short_forms()))
-    raise InputError(
-        f"guardrail {name!r}: {word!r} is not an option{did_you_mean(key, accepted) or ','} accepted are {forms}"
-    )
+    raise InputError(f"{word!r} is not an option{did_you_mean(key, accepted) or ','} accepted are {forms}", metric=name)

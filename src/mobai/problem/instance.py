@@ -62,7 +62,7 @@ class Instance:
     ) -> None:
         table = numbers(means, "means")
         if table.ndim != 2:
-            raise InputError(f"means must be a table of arms by objectives, not an array of shape {table.shape}")
+            raise InputError("means", f"must be a table of arms by objectives, not an array of shape {table.shape}")
         names = table.shape[0] if arms is None else arms
         goals = read_objectives(table.shape[1] if objectives is None else objectives)
         self.problem = instance_problem(names, goals, sd, guardrails, baseline)
@@ -158,14 +158,16 @@ class Instance:
     def check_unique_best(self) -> None:
         """Raise :class:`TieError` naming the first objective whose best mean is shared, unless its eps allows it."""
         if (self.best_arms < 0).any():
-            raise TieError("guardrails: no arm keeps every limit, and there is no best one")
+            raise TieError("guardrails", "no arm keeps every limit, and there is no best one")
         tied = ((self.gaps == 0).sum(axis=0) > 1) & (self.problem.eps[: self.shape[1]] == 0)
         if tied.any():
             m = int(tied.argmax())
             names = ", ".join(repr(self.arms[i]) for i in np.flatnonzero(self.gaps[:, m] == 0))
             raise TieError(
-                f"objective {self.objectives[m].name!r} has no single best arm: {names} are tied, "
-                "and no number of samples can separate them (say with eps which differences do not matter)"
+                None,
+                f"has no single best arm: {names} are tied, "
+                "and no number of samples can separate them (say with eps which differences do not matter)",
+                metric=self.objectives[m].name,
             )
 
     @classmethod

@@ -59,16 +59,17 @@ class Objective:
         """Refuse what could not be written to a file and read back."""
         if not is_name(self.name) or (self.name.startswith("sd(") and self.name.endswith(")")):
             raise InputError(
-                "objective: the name must be a non-empty string of printable characters, no space at its ends, "
-                f"not of the form sd(...), not {self.name!r}"
+                "objective",
+                "the name must be a non-empty string of printable characters, no space at its ends, "
+                f"not of the form sd(...), not {self.name!r}",
             )
         if self.direction not in ("max", "min"):
-            raise InputError(f"objective {self.name!r}: the direction must be 'max' or 'min', not {self.direction!r}")
+            raise InputError(f"the direction must be 'max' or 'min', not {self.direction!r}", metric=self.name)
         check_family(self.family, self.name)
         low, high = self.family.range
         if not is_number(self.eps) or not 0 <= self.eps < high - low:
             width = "" if high == math.inf else f", less than {high - low:g}"
-            raise InputError(f"objective {self.name!r}: eps must be a number, 0 or more{width}, not {self.eps!r}")
+            raise InputError("eps", f"must be a number, 0 or more{width}, not {self.eps!r}", metric=self.name)
         check_window(self.name, self.family, self.window, self.otherwise)
 
     @property
@@ -102,7 +103,7 @@ class Objective:
         for word in words:
             key, value = read_option(name, word)
             if key in options:
-                raise InputError(f"objective {name!r}: its {key} is given twice, as {options[key]!s} and {value!s}")
+                raise InputError(f"its {key} is given twice, as {options[key]!s} and {value!s}", metric=name)
             options[key] = value
         if "bins" in options:
             options["family"] = with_bins(name, options.get("family"), options.pop("bins"))
@@ -142,38 +143,39 @@ def read_option(name: str, text: str) -> tuple[str, Any]:
         try:
             return "window", seconds_of(value)
         except InputError as error:
-            raise InputError(f"objective {name!r}: window: {error}") from None
+            raise error.within(metric=name) from None
     if equals and key == "bins":
         if not value.isdecimal():
-            raise InputError(f"objective {name!r}: bins must be an integer from 1 to {LARGEST_BINS:,}, not {value!r}")
+            raise InputError("bins", f"must be an integer from 1 to {LARGEST_BINS:,}, not {value!r}", metric=name)
         return "bins", int(value)
     if equals and key in ("at-most", "at-least", "within"):
         raise InputError(
-            f"objective {name!r}: {key} is a limit, which an objective does not have; state it as a guardrail: "
-            f"--guardrail {name}:{text}, or guardrails=[...]"
+            f"{key} is a limit, which an objective does not have; state it as a guardrail: "
+            f"--guardrail {name}:{text}, or guardrails=[...]",
+            metric=name,
         )
     guess = did_you_mean(key, ("max", "min", *FAMILIES, "eps", "bins", "window", "otherwise"))
     options = ("eps=NUMBER", "bins=INTEGER", "window=TIME", "otherwise=NUMBER")
     forms = ", ".join(("max", "min", *short_forms(), *options))
-    raise InputError(f"objective {name!r}: {text!r} is not an option{guess or ','} accepted are {forms}")
+    raise InputError(f"{text!r} is not an option{guess or ','} accepted are {forms}", metric=name)
 
 
 def _number(name: str, key: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise InputError(f"objective {name!r}: {key} must be a number, not {value!r}") from None
+        raise InputError(key, f"must be a number, not {value!r}", metric=name) from None
 
 
 def with_bins(name: str, family: object, bins: int) -> Family:
     """Return a bounded family with a number of bins stated."""
     if not isinstance(family, Bounded):
-        raise InputError(f"objective {name!r}: bins belongs to the family bounded=LOW..HIGH")
+        raise InputError("bins belongs to the family bounded=LOW..HIGH", metric=name)
     return replace(family, bins=bins)
 
 
 def _family(name: str, text: str) -> Family:
     family = parse_family(text)
     if family is None:
-        raise InputError(f"objective {name!r}: {text!r} must be written as one of {', '.join(short_forms())}")
+        raise InputError(f"{text!r} must be written as one of {', '.join(short_forms())}", metric=name)
     return family

@@ -123,7 +123,7 @@ class Problem:
         self.guardrails = _read_guardrails(guardrails, self.arms, self.objectives)
         self.baseline = baseline
         if baseline is not None and baseline not in self.arms:
-            raise InputError(f"baseline must be one of {', '.join(self.arms)}, not {baseline!r}")
+            raise InputError("baseline", f"must be one of {', '.join(self.arms)}, not {baseline!r}")
         self.shape = len(self.arms), len(self.objectives)
         self.metrics = (*self.objectives, *_guarded_only(self.objectives, self.guardrails))
         self.objective_names = tuple(objective.name for objective in self.objectives)
@@ -164,10 +164,10 @@ class Problem:
         """Return the index of an arm, given by its index or its name, as a plain int."""
         if isinstance(arm, str):
             if arm not in self.arms:
-                raise InputError(f"arm must be one of {', '.join(self.arms)}, not {arm!r}")
+                raise InputError("arm", f"must be one of {', '.join(self.arms)}, not {arm!r}")
             return self.arms.index(arm)
         if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < len(self.arms):
-            raise InputError(f"arm must be a name or an integer from 0 to {len(self.arms) - 1}, not {arm!r}")
+            raise InputError("arm", f"must be a name or an integer from 0 to {len(self.arms) - 1}, not {arm!r}")
         return int(arm)
 
     def check_rewards(self, rewards: npt.ArrayLike | Mapping[str, float | None]) -> list[float]:
@@ -178,10 +178,10 @@ class Problem:
                 continue
             if not abs(value) <= _LARGEST:
                 raise InputError(
-                    f"rewards: {objective.name!r} must be finite, at most {_LARGEST:g} in size, not {value!r}"
+                    None, f"must be finite, at most {_LARGEST:g} in size, not {value!r}", metric=objective.name
                 )
             if not objective.family.accepts(value):
-                raise InputError(f"rewards: {objective.name!r} must be {objective.family.accepted}, not {value!r}")
+                raise InputError(None, f"must be {objective.family.accepted}, not {value!r}", metric=objective.name)
         return values
 
     def orient(self, rewards: Iterable[float]) -> list[float]:
@@ -193,11 +193,11 @@ class Problem:
         values = [math.nan] * len(names)
         for name, value in rewards.items():
             if name not in names:
-                raise InputError(f"rewards: names must be among {', '.join(names)}, not {name!r}")
+                raise InputError("rewards", f"names must be among {', '.join(names)}, not {name!r}")
             if value is None:
                 continue
             if (type(value) is not float and not isinstance(value, _NUMBERS)) or value != value:  # NaN is no number
-                raise InputError(f"rewards: {name!r} must be a number, not {value!r}; leave it out if it is missing")
+                raise InputError(None, f"must be a number, not {value!r}; leave it out if it is missing", metric=name)
             try:
                 values[names.index(name)] = float(value)
             except OverflowError:
@@ -206,12 +206,12 @@ class Problem:
 
     def _in_order(self, rewards: npt.ArrayLike) -> list[float]:
         if np.asarray(rewards).dtype.kind in "US":
-            raise InputError("rewards must be numbers, not texts")
+            raise InputError("rewards", "must be numbers, not texts")
         values = _table(rewards, "rewards")
         if values.shape != self.signs.shape:
             what = "metric" if self.guardrails else "objective"
             raise InputError(
-                f"rewards must be {len(self.metrics)} numbers, one per {what}, not of shape {values.shape}"
+                "rewards", f"must be {len(self.metrics)} numbers, one per {what}, not of shape {values.shape}"
             )
         found: list[float] = values.tolist()
         return found
@@ -272,7 +272,7 @@ def _table(value: Any, name: str) -> FloatArray:
 def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
     names = _numbered("arm", arms) if isinstance(arms, int | np.integer) else _sequence(arms, "arms")
     if len(names) < 2:
-        raise InputError(f"arms: at least two are needed to look for a best one, not {len(names)}")
+        raise InputError("arms", f"at least two are needed to look for a best one, not {len(names)}")
     _check_distinct(names, "arms")
     return names
 
@@ -290,10 +290,10 @@ def read_objectives(objectives: Sequence[Objective | str] | int) -> tuple[Object
         return read_objectives(_numbered("objective", objectives))
     given = _sequence(objectives, "objectives")
     if not all(isinstance(o, Objective | str) for o in given):
-        raise InputError("objectives must be names or Objective values")
+        raise InputError("objectives", "must be names or Objective values")
     parsed = tuple(o if isinstance(o, Objective) else Objective.parse(o) for o in given)
     if not parsed:
-        raise InputError("objectives: at least one is needed")
+        raise InputError("objectives", "at least one is needed")
     _check_distinct(tuple(o.name for o in parsed), "objectives")
     return parsed
 
@@ -313,24 +313,22 @@ def _read_guardrails(
     by_name = {objective.name: objective for objective in objectives}
     found, families = [], dict[str, Guardrail]()
     if isinstance(guardrails, str):
-        raise InputError(f"guardrails must be a list of limits, not {guardrails!r}")
+        raise InputError("guardrails", f"must be a list of limits, not {guardrails!r}")
     for one in _sequence(guardrails, "guardrails"):
         guardrail = one if isinstance(one, Guardrail) else Guardrail.parse(one)
         name = guardrail.metric
         if guardrail.of is not None and guardrail.of not in arms:
-            raise InputError(f"guardrail {name!r}: of must be one of {', '.join(arms)}, not {guardrail.of!r}")
+            raise InputError("of", f"must be one of {', '.join(arms)}, not {guardrail.of!r}", metric=name)
         if name in by_name:
             guardrail = guardrail.of_objective(by_name[name])
         elif guardrail.family is None and name not in families:
-            raise InputError(
-                f"guardrail {name!r}: it is no objective, and must say what its rewards are: {choices_for(name)}"
-            )
+            raise InputError(f"it is no objective, and must say what its rewards are: {choices_for(name)}", metric=name)
         elif guardrail.family is not None and name in families:
-            raise InputError(f"guardrail {name!r}: what its rewards are is stated twice; once is enough")
+            raise InputError("what its rewards are is stated twice; once is enough", metric=name)
         families.setdefault(name, guardrail)
         found.append(guardrail)
     if len({(one.metric, one.of, one.direction) for one in found}) < len(found):
-        raise InputError("guardrails: a metric has at most one limit of a kind")
+        raise InputError("guardrails", "a metric has at most one limit of a kind")
     return tuple(found)
 
 
@@ -347,16 +345,16 @@ def _guarded_only(objectives: tuple[Objective, ...], guardrails: tuple[Guardrail
 
 def _sequence(values: Sequence[Any], what: str) -> tuple[Any, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"{what} must be a list of names, or how many there are, not {values!r}")
+        raise InputError(what, f"must be a list of names, or how many there are, not {values!r}")
     return tuple(values)
 
 
 def _check_distinct(names: tuple[str, ...], what: str) -> None:
     if not all(is_name(name) for name in names):
-        raise InputError(f"{what}: every name must be a non-empty string of printable characters, no space at its ends")
+        raise InputError(what, "every name must be a non-empty string of printable characters, no space at its ends")
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
-        raise InputError(f"{what}: names must be distinct, found {repeated[0]!r} more than once")
+        raise InputError(what, f"names must be distinct, found {repeated[0]!r} more than once")
 
 
 def noise_table(sd: npt.ArrayLike | None, shape: tuple[int, int]) -> FloatArray:
@@ -366,11 +364,12 @@ def noise_table(sd: npt.ArrayLike | None, shape: tuple[int, int]) -> FloatArray:
     array = _table(sd, "sd")
     if array.shape not in ((), (shape[1],), shape):
         raise InputError(
-            f"sd must be one number, {shape[1]} numbers (one per objective) or a {shape[0]} x {shape[1]} table, "
-            f"not of shape {array.shape}"
+            "sd",
+            f"must be one number, {shape[1]} numbers (one per objective) or a {shape[0]} x {shape[1]} table, "
+            f"not of shape {array.shape}",
         )
     if not (np.isnan(array) | ((array >= _SD_RANGE[0]) & (array <= _SD_RANGE[1]))).all():
-        raise InputError(f"sd must be positive, between {_SD_RANGE[0]:g} and {_SD_RANGE[1]:g}")
+        raise InputError("sd", f"must be positive, between {_SD_RANGE[0]:g} and {_SD_RANGE[1]:g}")
     return np.array(np.broadcast_to(array, shape))
 
 
@@ -383,17 +382,18 @@ def _known_noise(sd: npt.ArrayLike | None, shape: tuple[int, int], objectives: t
             column[:] = np.nan
         elif stated is None and sd is None:
             raise InputError(
-                f"metrics: {objective.name!r} does not say what its rewards are; write {choices_for(objective.name)}"
+                None, f"does not say what its rewards are; write {choices_for(objective.name)}", metric=objective.name
             )
         elif stated is None:
             numbers(column, f"sd of objective {objective.name!r}")
         elif not _SD_RANGE[0] <= stated <= _SD_RANGE[1]:
             raise InputError(
-                f"objective {objective.name!r}: sd must be positive, between {_SD_RANGE[0]:g} and {_SD_RANGE[1]:g}, "
-                f"not {stated!r}"
+                "sd",
+                f"must be positive, between {_SD_RANGE[0]:g} and {_SD_RANGE[1]:g}, not {stated!r}",
+                metric=objective.name,
             )
         elif not (np.isnan(column) | np.isclose(column, stated, rtol=1e-12, atol=0)).all():
-            raise InputError(f"sd: objective {objective.name!r} states {stated:g} itself; leave its sd out")
+            raise InputError("sd", f"objective {objective.name!r} states {stated:g} itself; leave its sd out")
         else:
             column[:] = stated
     return frozen(table)

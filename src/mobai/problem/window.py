@@ -12,8 +12,8 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST = 3650 * 86400.0
 
 
-def seconds_of(text: str) -> float:
-    """Read a time span such as 30s, 15m, 2h or 1.5d; InputError if it is none.
+def seconds_of(text: str, argument: str = "window") -> float:
+    """Read a time span such as 30s, 15m, 2h or 1.5d; InputError, naming the argument, if it is none.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def seconds_of(text: str) -> float:
     except (KeyError, ValueError):
         seconds = -1.0
     if not 0 < seconds <= _LONGEST:
-        raise InputError(f"a time span must be a number with s, m, h or d, such as 30s or 2h, not {text!r}")
+        raise InputError(argument, f"must be a number with s, m, h or d, such as 30s or 2h, not {text!r}")
     return seconds
 
 
@@ -46,16 +46,16 @@ def span_text(seconds: float) -> str:
 def check_window(name: str, family: Family, window: float | None, otherwise: float | None) -> None:
     """Refuse a window without a value, or with one that the metric could not have."""
     if (window is None) != (otherwise is None):
-        raise InputError(f"metric {name!r}: window and otherwise go together, as in window=1h:otherwise=0")
+        raise InputError("window and otherwise go together, as in window=1h:otherwise=0", metric=name)
     if window is None:
         return
     if not is_number(window) or not 0 < window <= _LONGEST:
-        raise InputError(f"metric {name!r}: window must be a positive number of seconds, not {window!r}")
+        raise InputError("window", f"must be a positive number of seconds, not {window!r}", metric=name)
     low, high = family.range
     if not is_number(otherwise) or not low <= float(otherwise or 0.0) <= high:
-        raise InputError(f"metric {name!r}: otherwise must be a value that it can have, not {otherwise!r}")
+        raise InputError("otherwise", f"must be a value that it can have, not {otherwise!r}", metric=name)
     if family.word == "bernoulli" and otherwise not in (0, 1):
-        raise InputError(f"metric {name!r}: otherwise must be 0 or 1, not {otherwise!r}")
+        raise InputError("otherwise", f"must be 0 or 1, not {otherwise!r}", metric=name)
 
 
 def window_words(window: float | None, otherwise: float | None) -> list[str]:

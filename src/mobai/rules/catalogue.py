@@ -43,13 +43,13 @@ def sampling_rule(text: str) -> SamplingRule:
     ``package.module:Class:key=value``.
     """
     if not isinstance(text, str):
-        raise InputError(f"rule must be a name such as 'top-two', not {text!r}")
+        raise InputError("rule", f"must be a name such as 'top-two', not {text!r}")
     name, options = parse_spec(text)
     if ":" in name:
         return _build(name, _own_class(name), options)
     if name not in SAMPLING:
         known = f"{', '.join(SAMPLING)} or package.module:Class"
-        raise InputError(f"rule must be one of {known}, not {name!r}{did_you_mean(name, SAMPLING)}")
+        raise InputError("rule", f"must be one of {known}, not {name!r}{did_you_mean(name, SAMPLING)}")
     return _build(name, SAMPLING[name], options)
 
 
@@ -70,9 +70,9 @@ def _build(name: str, make: Callable[..., SamplingRule], options: dict[str, Any]
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"rule: {name} cannot be made: {str(error) or type(error).__name__}") from None
+        raise InputError("rule", f"{name} cannot be made: {str(error) or type(error).__name__}") from None
     if isinstance(rule, type) or not isinstance(rule, SamplingRule):
-        raise InputError(f"rule: {name} must have name, stopping, init and choose, as mobai.SamplingRule says")
+        raise InputError("rule", f"{name} must have name, stopping, init and choose, as mobai.SamplingRule says")
     return rule
 
 
@@ -81,7 +81,7 @@ def _own_class(path: str) -> Callable[..., SamplingRule]:
     found = find_object(path, "rule")
     if not isinstance(found, type) or not all(callable(getattr(found, method, None)) for method in ("init", "choose")):
         raise InputError(
-            f"rule: {path} must be a class with name, stopping, init and choose, as mobai.SamplingRule says"
+            "rule", f"{path} must be a class with name, stopping, init and choose, as mobai.SamplingRule says"
         )
     made: Callable[..., SamplingRule] = found
     return made
@@ -91,7 +91,7 @@ def _parameters(name: str, make: Callable[..., SamplingRule]) -> Mapping[str, Pa
     try:
         return signature(make).parameters
     except (TypeError, ValueError):
-        raise InputError(f"rule: {name} must be a class of sampling rules, not {make!r}") from None
+        raise InputError("rule", f"{name} must be a class of sampling rules, not {make!r}") from None
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
@@ -150,7 +150,7 @@ def rule_address(rule: SamplingRule) -> str:
     _, _, options = rule_spec(rule).partition(":")
     written = f"{address}:{options}" if options else address
     if made.__module__ == "__main__" or "<" in address or not _same(sampling_rule(written), rule):
-        raise InputError(f"rule: {address} cannot be found again; make it a dataclass at the top of a module")
+        raise InputError("rule", f"{address} cannot be found again; make it a dataclass at the top of a module")
     return written
 
 

@@ -45,7 +45,7 @@ def check_address(url: str, allow_private: bool) -> None:
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise InputError("url must be http://HOST/... or https://HOST/..., without a user in it") from None
+        raise InputError("url", "must be http://HOST/... or https://HOST/..., without a user in it") from None
     if (
         parts.scheme not in ("http", "https")
         or not parts.hostname
@@ -53,17 +53,19 @@ def check_address(url: str, allow_private: bool) -> None:
         or not url.isprintable()
         or " " in url
     ):
-        raise InputError("url must be http://HOST/... or https://HOST/..., without a user in it")
+        raise InputError("url", "must be http://HOST/... or https://HOST/..., without a user in it")
     try:
         parts.port  # noqa: B018 - raises
         address = ipaddress.ip_address(parts.hostname)
     except ValueError as error:
         if "Port" in str(error) or "port" in str(error):
-            raise InputError("url: the port must be a number up to 65535") from None
+            raise InputError("url", "the port must be a number up to 65535") from None
         return
     if not allow_private and not _is_public(address):
         raise InputError(
-            "url: a private address; allow it here (--private) and where it is sent (mobai serve --private-webhooks)"
+            "url",
+            "a private address",
+            hint="allow it here (--private) and where it is sent (mobai serve --private-webhooks)",
         )
 
 

@@ -76,7 +76,7 @@ class Demo:
             except ConflictError:
                 if self._is_under_way(name):
                     return name
-        raise InputError(f"name: there are too many experiments named {NAME}")
+        raise InputError("name", f"there are too many experiments named {NAME}")
 
     def _is_under_way(self, name: str) -> bool:
         """Whether there is a demonstration of this name that visitors may come to."""

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-from mobai.errors import AnotherHistoryError, FileReplacedError, InputError, NotFoundError, StorageError
+from mobai.errors import FileReplacedError, HistoryChangedError, InputError, NotFoundError, StorageError
 from mobai.live.experiment import Experiment
 from mobai.live.journal import Journal
 from mobai.live.sql import SqlJournal
@@ -72,7 +72,7 @@ class OpenExperiments:
         if journal is not None:
             try:
                 journal.check()
-            except AnotherHistoryError as error:
+            except HistoryChangedError as error:
                 self.note("the storage", error)
 
     def names(self) -> list[str]:
@@ -119,7 +119,7 @@ class OpenExperiments:
         with self._lock:
             if isinstance(error, NotFoundError):
                 self._loaded.pop(name, None)
-            elif isinstance(error, AnotherHistoryError):
+            elif isinstance(error, HistoryChangedError):
                 known, self._replaced = self._replaced, self._replaced or isinstance(error, FileReplacedError)
                 then = "refusing everything until the service is started again" if self._replaced else "loading anew"
                 if not known:
@@ -135,7 +135,7 @@ class OpenExperiments:
         """Do it again once if the journal is another one now: nothing was written."""
         try:
             return action()
-        except (AnotherHistoryError, NotFoundError) as error:
+        except (HistoryChangedError, NotFoundError) as error:
             self.note(name, error)
             if isinstance(error, NotFoundError):
                 raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -12,15 +11,13 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from mobai.errors import AnotherHistoryError, ConflictError, FileReplacedError, InputError, NotFoundError, StorageError
+from mobai.errors import ConflictError, FileReplacedError, HistoryChangedError, InputError, NotFoundError, StorageError
 from mobai.service.experiments import REPLACED
 
 MEDIA_TYPE = "application/problem+json"
 _CODES = {NotFoundError: 404, ConflictError: 409, InputError: 422, StorageError: 503}
 _TITLES = {413: "Content too large", 421: "Misdirected request", 422: "Not acceptable as it is"}
 _SECONDS = 1  # after which to come again
-_ASSIGNMENT, _ROW, _FIELD = (re.compile(text) for text in (r"assignment (\d+)\b", r"row (\d+): ", r"([a-z_]+)\b"))
-_UNKNOWN = re.compile(r"^assignment must be an id that was handed out, not (\d+)$")
 
 
 class RefusedError(Exception):
@@ -56,19 +53,24 @@ def code_of(error: Exception) -> int:
     return next((code for kind, code in _CODES.items() if isinstance(error, kind)), 500)
 
 
+def without_hint(error: Exception) -> Exception:
+    """Return an error without what only those may know, or can use, who run the service."""
+    return error.within(hint=None) if isinstance(error, NotFoundError) else error
+
+
 async def answer_error(request: Request, error: Exception) -> Response:
     """Answer an error of the library."""
     # Which experiments there are, and where the storage is, is not for everybody.
-    code, detail = code_of(error), str(error).partition("; there are ")[0]
+    code, detail = code_of(error), str(without_hint(error))
     if isinstance(error, StorageError):
         detail = request.app.state.service.without_address(detail)
     if isinstance(error, FileReplacedError):
         detail = REPLACED
-    elif isinstance(error, AnotherHistoryError):
+    elif isinstance(error, HistoryChangedError):
         detail = "the storage was replaced or restored, and is loaded anew; try again"
     comes_back = code == 503 and not isinstance(error, FileReplacedError)
     headers = {"Retry-After": str(_SECONDS)} if comes_back else {}
-    pointers = [(place, detail)] if code in (404, 409, 422) and (place := _place(detail, await _body(request))) else []
+    pointers = [(place, detail)] if code in (404, 409, 422) and (place := _place(error, await _body(request))) else []
     return problem(code, detail, pointers=pointers, headers=headers)
 
 
@@ -132,17 +134,13 @@ async def _body(request: Request) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _place(detail: str, body: dict[str, Any]) -> str | None:
-    """Return where in the body it is that a message of the library complains about, None if it cannot be said."""
-    numbered = _ASSIGNMENT.match(detail) or _UNKNOWN.search(detail)
-    if numbered and isinstance(body.get("reports"), list):
-        number = int(numbered.group(1))
-        places = [
-            n for n, one in enumerate(body["reports"]) if isinstance(one, dict) and one.get("assignment") == number
-        ]
-        return f"/reports/{places[0]}" if places else None
-    row = _ROW.match(detail)
-    if row and "observations" in body:
-        return f"/observations/{int(row.group(1)) - 1}"
-    field = _FIELD.match(detail)
-    return f"/{field.group(1)}" if field and field.group(1) in body else None
+def _place(error: Exception, body: dict[str, Any]) -> str | None:
+    """Return where in the body it is that an error of the library complains about, None if it cannot be said."""
+    if not isinstance(error, InputError):
+        return None
+    if error.assignment is not None and isinstance(body.get("reports"), list):
+        named = [isinstance(one, dict) and one.get("assignment") == error.assignment for one in body["reports"]]
+        return f"/reports/{named.index(True)}" if True in named else None
+    if error.row is not None and "observations" in body:
+        return f"/observations/{error.row - 1}"
+    return f"/{error.argument}" if error.argument in body else None

@@ -56,17 +56,17 @@ def create_token(
 ) -> str:
     """Make a token, keep its hash, and return it: it is shown once."""
     if not is_name(name) or len(name) > _LONGEST_NAME:
-        raise InputError(f"name must be a text of at most {_LONGEST_NAME} printable characters, not {name[:100]!r}")
+        raise InputError("name", f"must be a text of at most {_LONGEST_NAME} printable characters, not {name[:100]!r}")
     if scope not in SCOPES:
-        raise InputError(f"scope must be one of {', '.join(SCOPES)}, not {scope!r}")
+        raise InputError("scope", f"must be one of {', '.join(SCOPES)}, not {scope!r}")
     if not only:
-        raise InputError("only must be a pattern of names, such as spring*")
+        raise InputError("only", "must be a pattern of names, such as spring*")
     secret, now = PREFIX + secrets.token_urlsafe(32), time.time()
     until = None if expires is None else now + seconds_in(expires)
     body = {"hash": _hash(secret), "scope": scope, "only": only, "created_at": now, "expires_at": until}
     was = journal.records(kind).get(name)
     if (was is not None and "hash" in was) or not journal.put_record(kind, name, body, was=was):
-        raise ConflictError(f"name: there is a token {name!r} already")
+        raise ConflictError("name", f"there is a token {name!r} already")
     return secret
 
 
@@ -81,7 +81,7 @@ def revoke_token(journal: Journal, name: str) -> None:
     elif name in journal.records(SESSION):
         journal.put_record(SESSION, name, None)
     else:
-        raise NotFoundError(f"name: there is no token {name!r}")
+        raise NotFoundError("name", f"there is no token {name!r}")
 
 
 def list_tokens(journal: Journal) -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ def seconds_in(text: str) -> float:
     """Return a time such as ``90d``, ``12h`` or ``30m`` in seconds."""
     found = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
     if not found or int(found.group(1)) == 0:
-        raise InputError(f"expires must be a time such as 90d, 12h or 30m, not {text!r}")
+        raise InputError("expires", f"must be a time such as 90d, 12h or 30m, not {text!r}")
     return float(int(found.group(1)) * _UNITS[found.group(2)])
 
 

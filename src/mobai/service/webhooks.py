@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mobai import views
-from mobai.errors import AnotherHistoryError, ConflictError, InputError, NotFoundError
+from mobai.errors import ConflictError, HistoryChangedError, InputError, NotFoundError
 from mobai.live.experiment import Experiment
 from mobai.live.journal import Journal
 from mobai.problem.objective import is_name
@@ -97,22 +97,22 @@ class Webhooks:
         """Add a webhook for what happens from now on; return the secret that signs its messages."""
         wanted = list(events)
         if not is_name(name) or len(name) > 200:
-            raise InputError("name must be a text of at most 200 printable characters")
+            raise InputError("name", "must be a text of at most 200 printable characters")
         if format not in FORMATS:
-            raise InputError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+            raise InputError("format", f"must be one of {', '.join(FORMATS)}, not {format!r}")
         for kind in wanted:
             if kind not in views.HAPPENINGS:
-                raise InputError(f"events must be among {', '.join(views.HAPPENINGS)}, not {kind!r}")
+                raise InputError("events", f"must be among {', '.join(views.HAPPENINGS)}, not {kind!r}")
         check_address(url, private)
         if name in self._journal.records(WEBHOOK):
-            raise ConflictError(f"name: there is a webhook {name!r} already")
+            raise ConflictError("name", f"there is a webhook {name!r} already")
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
         body = {"url": url, "only": only, "events": wanted, "format": format, "secret": secret, "private": private}
         for experiment in self._matching(body):
             ids = [one["id"] for one in _happenings(experiment)]
             self._journal.put_record(DELIVERED, _key(name, _origin(experiment)), {"ids": ids})
         if not self._journal.put_record(WEBHOOK, name, body, was=None):
-            raise ConflictError(f"name: there is a webhook {name!r} already")
+            raise ConflictError("name", f"there is a webhook {name!r} already")
         return secret
 
     def remove(self, name: str) -> None:
@@ -146,7 +146,7 @@ class Webhooks:
     def _get(self, name: str) -> dict[str, Any]:
         found = self._journal.records(WEBHOOK).get(name)
         if found is None:
-            raise NotFoundError(f"webhook: there is no {name!r}")
+            raise NotFoundError("webhook", f"there is no {name!r}")
         return found
 
     def _matching(self, hook: Mapping[str, Any]) -> Iterable[Experiment]:
@@ -207,7 +207,7 @@ class Webhooks:
                     done = progress.seen.get(experiment.name) == stamp
                     if not done and self._deliver_of(name, hook, experiment, progress):
                         progress.seen[experiment.name] = stamp
-                except AnotherHistoryError as error:
+                except HistoryChangedError as error:
                     self._experiments.note(experiment.name, error)
                     return  # with what is there now, in a moment
                 except Exception as error:

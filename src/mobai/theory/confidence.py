@@ -26,10 +26,12 @@ def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | Non
         raise InputError("exactly one of delta and log_inv_delta must be given")
     if log_inv_delta is None:
         if not _is_real(delta) or not 0 < delta < 1:
-            raise InputError(f"delta must be a number between 0 and 1, both excluded, not {delta!r}")
+            raise InputError("delta", f"must be a number between 0 and 1, both excluded, not {delta!r}")
         return -math.log(delta)
     if not _is_real(log_inv_delta) or not 0 < log_inv_delta <= _LARGEST:
-        raise InputError(f"log_inv_delta must be a positive finite number, at most {_LARGEST:g}, not {log_inv_delta!r}")
+        raise InputError(
+            "log_inv_delta", f"must be a positive finite number, at most {_LARGEST:g}, not {log_inv_delta!r}"
+        )
     return float(log_inv_delta)
 
 

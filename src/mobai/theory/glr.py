@@ -61,10 +61,10 @@ def glr_statistic(means: npt.ArrayLike, pulls: npt.ArrayLike, sd: npt.ArrayLike 
     table, counts = numbers(means, "means"), numbers(pulls, "pulls")
     if table.ndim != 2 or counts.shape not in (table.shape, table.shape[:1]):
         raise InputError(
-            f"means must be a K x M table and pulls K numbers or a K x M table, not {table.shape} and {counts.shape}"
+            "means", f"must be a K x M table and pulls K numbers or a K x M table, not {table.shape} and {counts.shape}"
         )
     if (counts < 0).any():
-        raise InputError("pulls must not be negative")
+        raise InputError("pulls", "must not be negative")
     counts = counts[:, None] if counts.ndim == 1 else counts
     noise = Problem(table.shape[0], table.shape[1], 1.0 if sd is None else sd).sd
     return pair_statistics(table, np.broadcast_to(counts, table.shape), noise)

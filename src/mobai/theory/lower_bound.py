@@ -90,7 +90,7 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     (8.0, array([0.5, 0.5]))
     """
     if not isinstance(instance, Instance):
-        raise InputError(f"instance must be an Instance, not {instance!r}")
+        raise InputError("instance", f"must be an Instance, not {instance!r}")
     mass = floor_mass(eta)
     instance.check_unique_best()
     if instance.problem.guardrails:
@@ -98,7 +98,7 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     found = [(solve_oracle(Pairs.of(instance, answers), mass), answers) for answers in _right_answers(instance)]
     oracle, answers = max(found, key=lambda pair: pair[0].upper)
     if not oracle.upper > 0:
-        raise InputError("instance: gaps must not be so small, compared with the noise, that their squares are 0")
+        raise InputError("instance", "gaps must not be so small, compared with the noise, that their squares are 0")
     exact = all(objective.family.known_noise for objective in instance.objectives)
     # The upper bound on the rate gives the value that is a true lower bound on samples.
     return LowerBound(
@@ -116,13 +116,14 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
 def _with_limits(instance: Instance, mass: float) -> LowerBound:
     """Compute the bound where limits must be shown to be kept or broken, too."""
     if mass > 0:
-        raise InputError("eta must be 0 with guardrails")
+        raise InputError("eta", "must be 0 with guardrails")
     on_limit = (limit_rates(instance) == 0) & [one.of is None for one in instance.problem.guardrails]
     if on_limit.any():
         arm, c = np.argwhere(on_limit)[0]
         raise TieError(
-            f"guardrail {instance.problem.guardrails[c].metric!r}: {instance.arms[arm]!r} is on the limit, and no "
-            "number of samples can show on which side (say with eps what is tolerated)"
+            f"{instance.arms[arm]!r} is on the limit, and no "
+            "number of samples can show on which side (say with eps what is tolerated)",
+            metric=instance.problem.guardrails[c].metric,
         )
     weights, lower, upper = solve_limited(instance)
     return LowerBound(
@@ -145,7 +146,8 @@ def _right_answers(instance: Instance) -> Iterator[IntArray]:
     count = math.prod(len(arms) for arms in choices)
     if count > _MOST_ANSWERS:
         raise InputError(
-            f"eps: {count:,} combinations of arms are right answers, and at most {_MOST_ANSWERS:,} can be compared; "
-            "choose a smaller eps"
+            "eps",
+            f"{count:,} combinations of arms are right answers, and at most {_MOST_ANSWERS:,} can be compared; "
+            "choose a smaller eps",
         )
     return (np.array(arms, np.intp) for arms in itertools.product(*choices))

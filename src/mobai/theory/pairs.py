@@ -59,8 +59,9 @@ class Pairs:
         unit, largest = float(standardised.min()), float(standardised.max())
         if largest > _LARGEST_SPREAD * unit:
             raise InputError(
-                f"means: the gaps divided by sd go from {unit:.3g} to {largest:.3g}; "
-                f"the largest may be at most {_LARGEST_SPREAD:g} times the smallest"
+                "means",
+                f"the gaps divided by sd go from {unit:.3g} to {largest:.3g}; "
+                f"the largest may be at most {_LARGEST_SPREAD:g} times the smallest",
             )
         ratio = np.divide(unit, gaps, out=np.zeros(instance.shape), where=rival)
         return cls(2 * (instance.sd * ratio) ** 2, 2 * (sd_best * ratio) ** 2, best, unit**2)
@@ -91,5 +92,5 @@ def rivals(best: IntArray, arms: int) -> npt.NDArray[np.bool_]:
 def floor_mass(eta: float) -> float:
     """Return the total weight of the floors ``eta / (K (1 + eta))`` of Gamma_eta: eta / (1 + eta)."""
     if isinstance(eta, bool) or not isinstance(eta, int | float | np.number) or not 0 <= eta <= _LARGEST_ETA:
-        raise InputError(f"eta must be a number from 0 to {_LARGEST_ETA:g}, not {eta!r}")
+        raise InputError("eta", f"must be a number from 0 to {_LARGEST_ETA:g}, not {eta!r}")
     return float(eta / (1 + eta))

@@ -151,9 +151,9 @@ def surrogate_proportions(instance: Instance, weights: npt.ArrayLike, eta: float
     """
     at = numbers(weights, "weights")
     if at.shape != (instance.shape[0],):
-        raise InputError(f"weights must be {instance.shape[0]} numbers, one per arm, not of shape {at.shape}")
+        raise InputError("weights", f"must be {instance.shape[0]} numbers, one per arm, not of shape {at.shape}")
     if (at < 0).any() or abs(at.sum() - 1) > 1e-6:
-        raise InputError("weights must be nonnegative and sum to one")
+        raise InputError("weights", "must be nonnegative and sum to one")
     gaps = np.where(rivals(instance.best_arms, instance.shape[0]), instance.gaps + instance.problem.eps, 0.0)
     plan = Plan(gaps, instance.sd, instance.best_arms, floor_mass(eta))
     return plan.solve(at, plan.no_bases())[0]

@@ -167,7 +167,7 @@ def threshold(
     log_inv_delta = resolve_log_inv_delta(log_inv_delta=log_inv_delta)
     for argument, value, least in (("arms", arms, 2), ("objectives", objectives, 1), ("pulls", pulls, 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InputError(f"{argument} must be an integer, {least} or more, not {value!r}")
+            raise InputError(argument, f"must be an integer, {least} or more, not {value!r}")
     if leader_pulls is None or other_pulls is None:
         if rule.sticky:
             raise InputError(f"leader_pulls and other_pulls must be given for the threshold {name!r}")
@@ -205,7 +205,7 @@ def find_threshold(name: str) -> Threshold:
     """Look a threshold up by its name."""
     if name not in THRESHOLDS:
         guess = did_you_mean(name, THRESHOLDS)
-        raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}, not {name!r}{guess}")
+        raise InputError("threshold", f"must be one of {', '.join(THRESHOLDS)}, not {name!r}{guess}")
     return THRESHOLDS[name]
 
 

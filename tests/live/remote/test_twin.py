@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.service.serving import running
 
 from mobai import ConflictError, Experiment, InputError, NotFoundError, StorageError, backup, delete, restore
-from mobai.errors import AnotherHistoryError
+from mobai.errors import HistoryChangedError
 from mobai.live.journal import MemoryJournal
 from mobai.live.remote import client as module
 from mobai.testing.experiment import _facts
@@ -230,11 +230,11 @@ def test_an_experiment_that_was_deleted_and_created_anew(storage: str, tmp_path:
         calls: list[Callable[[], Any]] = [test.ask, test.status, test.close, test.records]
         calls += [partial(test.tell, 1, {"click": 1}), test.history, test.verify, test.replay, test.events]
         for call in calls:
-            with pytest.raises(AnotherHistoryError, match="deleted and created anew"):
+            with pytest.raises(HistoryChangedError, match="deleted and created anew"):
                 call()
         assert again.status().pulls.sum() == 0
         restore(tmp_path / "kept.db", storage, replace=True)
-        with pytest.raises(AnotherHistoryError):
+        with pytest.raises(HistoryChangedError):
             again.ask()
         assert Experiment.load(client.address, "x").ask()[0].id == 1
 

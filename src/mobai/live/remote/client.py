@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from mobai.errors import AnotherHistoryError, ConflictError, InputError, NotFoundError, StorageError, visible
+from mobai.errors import ConflictError, HistoryChangedError, InputError, NotFoundError, StorageError, visible
 from mobai.version import __version__
 
 API = "/api/v1"
@@ -20,7 +20,7 @@ API = "/api/v1"
 _PATIENCE, _PATIENCE_AT_FIRST = 20.0, 3.0
 _SECONDS_TO_ANSWER = 120.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
-_ERRORS: dict[int, type[Exception]] = {404: NotFoundError, 409: ConflictError, 412: AnotherHistoryError}
+_ERRORS: dict[int, type[Exception]] = {404: NotFoundError, 409: ConflictError, 412: HistoryChangedError}
 _COME_AGAIN = (502, 503, 504)  # by the service, or by a proxy in front of one that is away
 
 
@@ -57,10 +57,12 @@ class HttpClient:
     def __init__(self, address: str, token: str | None = None) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise InputError("storage must be http://HOST:PORT or https://HOST; a token is given apart from it (token)")
+            raise InputError(
+                "storage", "must be http://HOST:PORT or https://HOST; a token is given apart from it (token)"
+            )
         token = os.environ.get("MOBAI_TOKEN") if token is None else token
         if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-            raise InputError("token must be the text that `mobai token create` printed")
+            raise InputError("token", "must be the text that `mobai token create` printed")
         self.address = address.rstrip("/")
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, _port(address)
         self._prefix = parts.path.rstrip("/") + API
@@ -158,9 +160,9 @@ class HttpClient:
             return Answer(code, found, again)
         reason = visible(_detail(found))
         if code == 401:
-            raise InputError(f"token: {reason.partition(':')[0]}; give token=, or MOBAI_TOKEN in the environment")
+            raise InputError("token", f"{reason.partition(':')[0]}; give token=, or MOBAI_TOKEN in the environment")
         if code == 403:
-            raise InputError(f"token: {reason}")
+            raise InputError("token", f"{reason}")
         if 400 <= code < 500:
             raise _ERRORS.get(code, InputError)(reason)
         raise StorageError(f"{self.address}: {reason}")
@@ -170,7 +172,7 @@ def _port(address: str) -> int | None:
     try:
         return urlsplit(address).port
     except ValueError:
-        raise InputError("storage: the port must be a number up to 65535") from None
+        raise InputError("storage", "the port must be a number up to 65535") from None
 
 
 def _detail(found: bytes) -> str:

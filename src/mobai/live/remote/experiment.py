@@ -46,7 +46,7 @@ class RemoteExperiment(Experiment):
 
     def __init__(self, client: HttpClient, name: str) -> None:
         if not isinstance(name, str) or not name:
-            raise NotFoundError(f"name: there is no experiment {name!r}")
+            raise NotFoundError("name", f"there is no experiment {name!r}")
         self._client, self._name = client, name
         self._about: dict[str, Any] | None = None
         self._settings: Settings | None = None
@@ -56,7 +56,7 @@ class RemoteExperiment(Experiment):
         """Begin an experiment, given as the API takes it."""
         answer = client.call("POST", "experiments", body=dict(facts))
         if answer.code == 200 and not answer.again:
-            raise ConflictError(f"name: there is an experiment {facts['name']!r} already")
+            raise ConflictError("name", f"there is an experiment {facts['name']!r} already")
         return cls(client, facts["name"])
 
     @classmethod
@@ -144,7 +144,7 @@ class RemoteExperiment(Experiment):
         """Report on many assignments in one transaction, as :meth:`mobai.Experiment.tell_all` does; at most 5,000."""
         reports = reports_of(reports)
         if not isinstance(reports, Iterable):
-            raise InputError(f"reports must be pairs of an assignment (or arm) and metrics, not {reports!r}")
+            raise InputError("reports", f"must be pairs of an assignment (or arm) and metrics, not {reports!r}")
         given = reports.items() if isinstance(reports, Mapping) else reports
         rows = [self._report(one, metrics) for one, metrics in map(pair_of, given)]
         _check_count(rows, "reports")
@@ -158,9 +158,9 @@ class RemoteExperiment(Experiment):
         """Report observations that nobody asked for, as :meth:`mobai.Experiment.record_all` does; at most 5,000."""
         rows = observations_of(rows)
         if not isinstance(rows, Iterable):
-            raise InputError(f"rows must be pairs of an arm and its metrics, not {rows!r}")
+            raise InputError("rows", f"must be pairs of an arm and its metrics, not {rows!r}")
         given = [
-            {"arm": _arm(arm, f"row {n}"), "metrics": self._plain(metrics, f"row {n}")}
+            {"arm": _arm(arm, n), "metrics": self._plain(metrics, {"row": n})}
             for n, (arm, metrics) in enumerate(map(pair_of, rows), start=1)
         ]
         _check_count(given, "rows")
@@ -200,7 +200,7 @@ class RemoteExperiment(Experiment):
     def retire_arm(self, arm: str, *, by: str | None = None) -> None:
         """Stop asking for an arm."""
         if not isinstance(arm, str) or not arm:
-            raise InputError(f"arm must be the name of an arm, not {arm!r}")
+            raise InputError("arm", f"must be the name of an arm, not {arm!r}")
         self._delete("arms", arm, query={"by": by}, only_once=True)
 
     def pause(self, *, by: str | None = None) -> None:
@@ -293,18 +293,18 @@ class RemoteExperiment(Experiment):
 
     def _report(self, assignment: Any, metrics: Any) -> dict[str, Any]:
         named = _named(assignment)
-        about = f"assignment {named['assignment']}" if "assignment" in named else f"unit {named['unit']!r}"
+        about = {key: value for key, value in named.items() if key != "arm"}
         return {**named, "metrics": self._plain(metrics, about)}
 
-    def _plain(self, metrics: Any, about: str) -> dict[str, float | None]:
+    def _plain(self, metrics: Any, about: Mapping[str, Any]) -> dict[str, float | None]:
         """Return metrics as JSON can hold them; what it cannot hold is refused here, as the service would."""
         if isinstance(metrics, Mapping) and all(isinstance(name, str) and _fits(metrics[name]) for name in metrics):
             return {name: None if value is None else float(value) for name, value in metrics.items()}
         try:
             measured(self.settings.problem, metrics)
         except InputError as error:
-            raise InputError(f"{about}: {error}") from None
-        raise InputError(f"{about}: metrics must be numbers by name, not {metrics!r}")
+            raise error.within(**about) from None
+        raise InputError("metrics", f"must be numbers by name, not {metrics!r}", **about)
 
     def _call(
         self, method: str, *path: str, body: Mapping[str, Any], key: str | None = None, only_once: bool = False
@@ -319,9 +319,9 @@ class RemoteExperiment(Experiment):
         self._client.call("DELETE", *place, query=query, headers=self._headers, only_once=only_once)
 
 
-def _arm(arm: Any, about: str) -> str:
+def _arm(arm: Any, row: int) -> str:
     if not isinstance(arm, str):
-        raise InputError(f"{about}: arm must be a name, not {arm!r}")
+        raise InputError("arm", f"must be a name, not {arm!r}", row=row)
     return arm
 
 
@@ -336,7 +336,7 @@ def _named(assignment: Any) -> dict[str, Any]:
 
 def _number(number: Any) -> int:
     if isinstance(number, bool) or not isinstance(number, int | np.integer):
-        raise InputError(f"assignment must be an id that was handed out, not {number!r}")
+        raise InputError("assignment", f"must be an id that was handed out, not {number!r}")
     return int(number)
 
 
@@ -364,4 +364,4 @@ def _check_count(rows: Sized, what: str) -> None:
     most = operations.MOST_REPORTED_OVER_HTTP
     if len(rows) > most:
         count = f"{len(rows):,}; tell them in several calls"
-        raise InputError(f"{what}: a call to a service takes at most {most:,}, not {count}")
+        raise InputError(what, f"a call to a service takes at most {most:,}, not {count}")

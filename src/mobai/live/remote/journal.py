@@ -132,4 +132,4 @@ class HttpJournal:
 
 
 def _refuse(why: str) -> NoReturn:
-    raise InputError(f"storage: a service {why}")
+    raise InputError("storage", f"a service {why}")

@@ -45,11 +45,11 @@ class DTracking(CompiledRule):
     def __post_init__(self) -> None:
         """Check the parameters."""
         if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 1:
-            raise InputError(f"iterations must be a whole number, 1 or more, not {self.iterations!r}")
+            raise InputError("iterations", f"must be a whole number, 1 or more, not {self.iterations!r}")
         if self.start not in ("uniform", "previous"):
-            raise InputError(f"start must be 'uniform' or 'previous', not {self.start!r}")
+            raise InputError("start", f"must be 'uniform' or 'previous', not {self.start!r}")
         if not isinstance(self.as_printed, bool):
-            raise InputError(f"as_printed must be true or false, not {self.as_printed!r}")
+            raise InputError("as_printed", f"must be true or false, not {self.as_printed!r}")
 
     def init(self, problem: Problem) -> Plan:
         """Start with even weights."""

@@ -43,9 +43,9 @@ class MOBAI(CompiledRule):
     def __post_init__(self) -> None:
         """Check the parameters."""
         if not floor_mass(self.eta) > 0:
-            raise InputError(f"eta must be positive, not {self.eta!r}")
+            raise InputError("eta", f"must be positive, not {self.eta!r}")
         if self.refresh not in ("doubling", "every"):
-            raise InputError(f"refresh must be 'doubling' or 'every', not {self.refresh!r}")
+            raise InputError("refresh", f"must be 'doubling' or 'every', not {self.refresh!r}")
         object.__setattr__(self, "eta", float(self.eta))
 
     def init(self, problem: Problem) -> Plan:

@@ -33,7 +33,7 @@ class TrackAndStop(CompiledRule):
     def __post_init__(self) -> None:
         """Check the parameter."""
         if isinstance(self.growth, bool) or not isinstance(self.growth, int | float) or not 0 <= self.growth <= 10:
-            raise InputError(f"growth must be a number from 0 to 10, not {self.growth!r}")
+            raise InputError("growth", f"must be a number from 0 to 10, not {self.growth!r}")
 
     def init(self, problem: Problem) -> Plan:
         """Start with even weights that are due at once."""

@@ -35,7 +35,7 @@ class Elimination:
         """Check the parameters."""
         resolve_log_inv_delta(self.delta)
         if not isinstance(self.as_printed, bool):
-            raise InputError(f"as_printed must be true or false, not {self.as_printed!r}")
+            raise InputError("as_printed", f"must be true or false, not {self.as_printed!r}")
 
     @property
     def name(self) -> str:
@@ -58,8 +58,9 @@ class Elimination:
         own = resolve_log_inv_delta(self.delta)
         if not abs(log_inv_delta - own) <= 1e-12 * own:
             raise InputError(
-                f"delta: successive-elimination was set up for {self.delta:g} and can answer no other, "
-                f"not {np.exp(-log_inv_delta):g}"
+                "delta",
+                f"successive-elimination was set up for {self.delta:g} and can answer no other, "
+                f"not {np.exp(-log_inv_delta):g}",
             )
         return own
 

@@ -61,19 +61,20 @@ class GLR:
         """Check the parameters."""
         find_threshold(self.threshold)
         if not is_number(self.reserve) or not (self.reserve == 0 or _LEAST_RESERVE <= self.reserve <= 0.5):
-            raise InputError(f"reserve must be a number from {_LEAST_RESERVE:g} to 0.5, or 0, not {self.reserve!r}")
+            raise InputError("reserve", f"must be a number from {_LEAST_RESERVE:g} to 0.5, or 0, not {self.reserve!r}")
         if self.reserve > 0 and not self.fits_intervals:
             raise InputError(
-                f"reserve must be 0, not {self.reserve!r}: only 'mixture', not at once, is proven with one"
+                "reserve", f"must be 0, not {self.reserve!r}: only 'mixture', not at once, is proven with one"
             )
         if not is_number(self.interval_share) or not _LEAST_RESERVE <= self.interval_share <= 0.9:
             raise InputError(
-                f"interval_share must be a number from {_LEAST_RESERVE:g} to 0.9, not {self.interval_share!r}"
+                "interval_share", f"must be a number from {_LEAST_RESERVE:g} to 0.9, not {self.interval_share!r}"
             )
         if self.interval_share != INTERVAL_SHARE and not self.fits_intervals:
             raise InputError(
-                f"interval_share must be {INTERVAL_SHARE:g}, not {self.interval_share!r}: with other rules than 'mixture', "
-                "intervals have a delta of their own"
+                "interval_share",
+                f"must be {INTERVAL_SHARE:g}, not {self.interval_share!r}: with other rules than 'mixture', "
+                "intervals have a delta of their own",
             )
 
     @property

@@ -127,7 +127,7 @@ async def do(request: Request, name: str, word: str) -> Response:
     except NotFoundError:
         raise
     except InputError as error:
-        code, text = code_of(error), str(error)
-        field = next((one for one in ("arm", "sd") if action.field and text.startswith((f"{one} ", f"{one}:"))), "")
-        form.error(field, sentence(text.removeprefix(f"{field}: ").removeprefix("name: ")))
+        code = code_of(error)
+        field = error.argument if action.field and error.argument in ("arm", "sd") else ""
+        form.error(field or "", sentence(error.message if field or error.argument == "name" else str(error)))
     return page(request, "action.html", code, word=word, form=form, **facts)

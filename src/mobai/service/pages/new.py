@@ -75,7 +75,7 @@ async def plan(request: Request) -> Response:
 async def _create(request: Request, form: Form, problem: Problem, options: dict[str, Any]) -> None:
     service, caller, name = service_of(request), caller_of(request), form.get("name")
     if not caller.may("admin", name):
-        raise InputError(f"name: the token is for experiments named {caller.only} only")
+        raise InputError("name", f"the token is for experiments named {caller.only} only")
     more: dict[str, Any] = {
         "guardrails": problem.guardrails,
         "baseline": problem.baseline,

@@ -149,8 +149,6 @@ async def _do(action: Any, request: Request) -> None:
 
 def _place(form: Form, error: InputError, prefix: str = "") -> None:
     """Say at which field a complaint of the library belongs; names and patterns have a prefix in their field's name."""
-    text = str(error)
-    field = next((one for one in _FIELDS if text.startswith((f"{one} ", f"{one}:"))), "")
+    field = error.argument if error.argument in _FIELDS else ""
     place = f"{prefix}{field}" if field in ("name", "only") else field
-    text = text.replace("allow it here (--private)", "tick the box below")
-    form.error(place, sentence(text.removeprefix(f"{field}: ") if field else text))
+    form.error(place or "", sentence(error.message if field else str(error)))

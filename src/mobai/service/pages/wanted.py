@@ -141,19 +141,13 @@ def problem_of(form: Form) -> Problem | None:
     return checked(form, lambda: Problem(arms, objectives, guardrails=guardrails, baseline=baseline))
 
 
-def _blamed(form: Form, n: int) -> Callable[[str], str]:
-    """Return what says which field of a metric a complaint of the library is about."""
+def _blamed(form: Form, n: int) -> Callable[[InputError], str]:
+    """Return what says which field of a metric an error of the library is about."""
 
-    def field(text: str) -> str:
-        about = text.partition(": ")[2]
-        if about.startswith("otherwise"):
-            return f"metric-{n}-otherwise"
-        if about.startswith("eps"):
-            return f"metric-{n}-eps"
-        if form.get(f"metric-{n}-role").startswith("at-"):
-            return f"metric-{n}-limit"
-        kinds = {"bounded": "low", "gaussian": "sd", "subgaussian": "sd"}
-        return f"metric-{n}-{kinds.get(text.partition(':')[0], 'name')}"
+    def field(error: InputError) -> str:
+        parts = {"bounded": "low", "gaussian": "sd", "subgaussian": "sd", "otherwise": "otherwise", "eps": "eps"}
+        otherwise = "limit" if form.get(f"metric-{n}-role").startswith("at-") else "name"
+        return f"metric-{n}-{parts.get(error.argument or '', otherwise)}"
 
     return field
 
@@ -213,20 +207,16 @@ def _window(form: Form, n: int) -> tuple[float | None, float | None]:
     return seconds, otherwise
 
 
-def checked(form: Form, make: Callable[[], Result], field: str | Callable[[str], str] = "") -> Result | None:
+def checked(form: Form, make: Callable[[], Result], field: str | Callable[[InputError], str] = "") -> Result | None:
     """Return what is made, or None with what is wrong with it at a field."""
     try:
         return make()
     except InputError as error:
-        place(form, error, field(str(error)) if callable(field) else field)
+        place(form, error, field(error) if callable(field) else field)
         return None
 
 
 def place(form: Form, error: InputError, field: str = "") -> None:
     """Say at which field a complaint of the library belongs."""
-    text = str(error)
-    found = next((one for one in LABELS if text.startswith((f"{one} ", f"{one}:"))), "")
-    if isinstance(error, ConflictError):
-        found = "name"
-    said = text.removeprefix(f"{found}: ").removeprefix(f"{found} ") if found else text
-    form.error(field or found, sentence(said.replace(", or package.module:Class for one of your own", "")))
+    found = "name" if isinstance(error, ConflictError) else error.argument if error.argument in LABELS else ""
+    form.error(field or found or "", sentence(error.message if found else str(error)))
