@@ -112,8 +112,9 @@ def main(runs: int = 200, trials: int = 20) -> None:
     print("\n| instance | rare=None | rare=0.02 | ratio |\n|---|---:|---:|---:|")
     for name in ("ads", "synthetic:seed=0", "snw:negate_area=false"):
         truth = of_unknown_variance(name)
-        without, with_it = ([pulls_until_decided(truth, rare, n) for n in range(trials)] for rare in (None, 0.02))
-        print(f"| `{name}` | {np.mean(without):,.0f} | {np.mean(with_it):,.0f} | {np.mean(with_it) / np.mean(without):.2f} |")
+        pulls = [[pulls_until_decided(truth, rare, n) for n in range(trials)] for rare in (None, 0.02)]
+        without, with_it = np.mean(pulls, axis=1)
+        print(f"| `{name}` | {without:,.0f} | {with_it:,.0f} | {with_it / without:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
