@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from mobai import Experiment
-from mobai.live import journal
 from mobai.live.storage import open_journal
+from mobai.store import journal
 
 ARMS = ["a", "b", "c", "d"]
 OBJECTIVES = ["clicks:gaussian=1", "cost:min:gaussian=1"]

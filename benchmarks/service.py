@@ -33,7 +33,7 @@ CONNECTIONS = 64
 _SERVER = """
 import sys, time
 from fastapi import Request, Response
-from mobai.live import database
+from mobai.store import database
 from mobai.service import server, writer
 from mobai.service.models import Reports
 storage, port, slow, alone = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "1"

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mobai.live.sql import SqlJournal
 from mobai.service.tokens import create_token
+from mobai.store.sql import SqlJournal
 
 STRANGERS = 2_000
 DESCRIPTORS = 1_024

@@ -17,9 +17,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from mobai import MOBAI, Instance
-from mobai.kernels import surrogate as kernels
-from mobai.kernels.compiled import entry
-from mobai.kernels.dense import Integers, Matrix
+from mobai.kernels.jit.compiled import entry
+from mobai.kernels.programs import surrogate as kernels
+from mobai.kernels.programs.dense import Integers, Matrix
 from mobai.lab.environment import Environment
 from mobai.lab.instances import snw, synthetic
 from mobai.problem import FloatArray

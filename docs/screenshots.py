@@ -13,7 +13,7 @@ from tests.service.serving import running
 from mobai import Experiment
 from mobai.lab.environment import Environment
 from mobai.lab.instances import guarded_ads
-from mobai.live.journal import Journal
+from mobai.store.journal import Journal
 
 IMAGES = Path(__file__).with_name("images")
 # The page, and how high a picture of it is.

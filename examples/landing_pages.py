@@ -12,7 +12,7 @@ import random
 from collections import deque
 
 from mobai import Experiment, Unit
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 # The chances of a signup and of an error, and the mean seconds on the page. "video" errs too often.
 PAGES = {

@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from mobai import Experiment
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 MODELS = {
     "ridge": RidgeClassifier(),

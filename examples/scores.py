@@ -16,7 +16,7 @@ from collections.abc import Callable
 from itertools import zip_longest
 
 from mobai import Experiment
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 WORDS = [
     "bandit",

@@ -8,7 +8,7 @@ import pytest
 
 from mobai import Experiment, InputError, Instance, Objective, Policy, Problem
 from mobai.errors import ConflictError, NotFoundError
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 
 @pytest.mark.parametrize(

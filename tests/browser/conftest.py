@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.browser.site import fill
 from tests.service.serving import Client, running
 
-from mobai.live.sql import SqlJournal
 from mobai.service.service import Service
+from mobai.store.sql import SqlJournal
 
 # As root there is no sandbox; the rest keeps Chromium from calling home.
 FLAGS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mobai import Experiment
-from mobai.live.journal import Journal
+from mobai.store.journal import Journal
 
 LONG = "a variant whose name goes on for sixty characters or so, really"
 ADVERTS = ["plain", "bold", "price", "story"]

@@ -11,9 +11,9 @@ from tests.browser.conftest import Visit
 from tests.service.serving import Client, running
 
 from mobai import Experiment
-from mobai.live.sql import SqlJournal
 from mobai.service.service import Service
 from mobai.service.tokens import create_token, list_tokens
+from mobai.store.sql import SqlJournal
 
 
 def fill_in(page: Page, **fields: str) -> None:

@@ -13,8 +13,8 @@ from tests.browser.site import tell_some
 from tests.service.serving import Client, Process, running
 
 from mobai import Experiment
-from mobai.live.sql import SqlJournal
 from mobai.service.service import Service
+from mobai.store.sql import SqlJournal
 
 
 def begun(client: Client) -> Experiment:

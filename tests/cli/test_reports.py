@@ -39,8 +39,8 @@ def test_bad_audits(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], 
 
 def test_audit_that_fails_has_an_exit_code(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A control that is claimed to be valid is reported as broken."""
-    from mobai.audit.cases import all_cases
     from mobai.cli import audit
+    from mobai.research.audit.cases import all_cases
 
     cases = [case._replace(valid=True) for case in all_cases(0.05) if case.stopping.name == "peeked test"]
     monkeypatch.setattr(audit, "all_cases", lambda scale: cases)

@@ -119,7 +119,7 @@ def test_rounding_of_any_kind_raises_no_alarm(draw: Draw) -> None:
 def test_the_order_of_a_batch_does_not_matter(values: list[float]) -> None:
     """Sorted, alternating or shuffled, a batch of another kind is seen for what it is; Gaussian integers are not."""
     from mobai import Experiment
-    from mobai.live.journal import MemoryJournal
+    from mobai.store.journal import MemoryJournal
 
     rng = np.random.default_rng(0)
     for data, holds in ((np.resize(values, 80).astype(float), False), (np.round(rng.normal(50, 5, 80)), True)):

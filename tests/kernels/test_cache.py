@@ -14,8 +14,8 @@ import mobai
 
 PROBE = """
 from typing import NamedTuple
-from mobai.kernels.compiled import entry
-from mobai.kernels.dense import Vector, add_up
+from mobai.kernels.jit.compiled import entry
+from mobai.kernels.programs.dense import Vector, add_up
 
 class Pair(NamedTuple):
     first: Vector
@@ -59,7 +59,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def test_a_change_in_another_file_is_noticed(package: Path) -> None:
     assert run(package) == (4.0, False, "")
     assert run(package) == (4.0, True, "")
-    edit(package / "mobai" / "kernels" / "dense.py", "result += vector[i]", "result += 2 * vector[i]")
+    edit(package / "mobai" / "kernels" / "programs" / "dense.py", "result += vector[i]", "result += 2 * vector[i]")
     assert run(package) == (8.0, False, "")
 
 

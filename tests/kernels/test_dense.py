@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mobai.kernels.compiled import entry
-from mobai.kernels.dense import Integers, Matrix, Vector, factor, solve, solve_transposed
+from mobai.kernels.jit.compiled import entry
+from mobai.kernels.programs.dense import Integers, Matrix, Vector, factor, solve, solve_transposed
 
 
 @entry

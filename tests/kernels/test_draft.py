@@ -8,9 +8,9 @@ from importlib.metadata import requires, version
 import numpy as np
 from numba import njit
 
-from mobai.kernels.compiled import array_kernel, kernel
-from mobai.kernels.dense import Vector
-from mobai.kernels.draft import draft_options
+from mobai.kernels.jit.compiled import array_kernel, kernel
+from mobai.kernels.jit.draft import draft_options
+from mobai.kernels.programs.dense import Vector
 
 
 @kernel

@@ -106,7 +106,7 @@ def test_large_experiments_use_kernels_that_are_there(tmp_path: Path, monkeypatc
 
 
 def test_the_switch_is_numbas_own() -> None:
-    script = "import mobai.kernels.trial, sys; print(mobai.kernels.interpreted(), 'numba' in sys.modules)"
+    script = "import mobai.kernels.trials.trial, sys; print(mobai.kernels.interpreted(), 'numba' in sys.modules)"
     for switch, expected in (("1", "True False"), ("0", "False True")):
         environment = {**os.environ, "NUMBA_DISABLE_JIT": switch}
         done = subprocess.run(

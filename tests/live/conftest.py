@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mobai.live.journal import Journal, MemoryJournal
-from mobai.live.sql import SqlJournal
+from mobai.store.journal import Journal, MemoryJournal
+from mobai.store.sql import SqlJournal
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mobai import Experiment
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 CLICK, ERRORS = {"control": 0.2, "B": 0.6, "C": 0.45}, {"control": 0.02, "B": 0.5, "C": 0.03}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mobai import Experiment
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 ARMS, OBJECTIVES = ["A", "B", "C"], ["click:bernoulli", "latency:min:unknown-variance"]
 

@@ -10,8 +10,8 @@ from scipy.stats import binomtest
 from tests.live.rounds import measure, new, run
 
 from mobai import GLR, Experiment, InputError, Problem
-from mobai.live.journal import MemoryJournal
 from mobai.rules.stopping.roster import Roster
+from mobai.store.journal import MemoryJournal
 
 
 def test_arms_come_and_go() -> None:

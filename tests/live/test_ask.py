@@ -8,7 +8,7 @@ import pytest
 from tests.live.rounds import new, run
 
 from mobai import ConflictError, Experiment, InputError
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 from tests.live.rounds import ARMS, OBJECTIVES, facts, measure
 
 from mobai import Experiment
-from mobai.live.journal import Journal, MemoryJournal
+from mobai.store.journal import Journal, MemoryJournal
 
 
 def test_the_order_of_a_batch_changes_nothing(make_journal: Callable[[], Journal]) -> None:

@@ -17,8 +17,8 @@ from tests.live.sqlite_files import change, keep, url_of
 
 from mobai import Experiment, InputError, StorageError
 from mobai.live import ledger
-from mobai.live.journal import Event, Journal, MemoryJournal, link
 from mobai.live.verify import verify
+from mobai.store.journal import Event, Journal, MemoryJournal, link
 
 
 def test_hashes_cover_everything(make_journal: Callable[[], Journal]) -> None:
@@ -27,7 +27,7 @@ def test_hashes_cover_everything(make_journal: Callable[[], Journal]) -> None:
     events = test.history()
     assert len({event.hash for event in events}) == len(events)
     assert test.status().head == events[-1].hash
-    from mobai.live.journal import encode
+    from mobai.store.journal import encode
 
     previous = ""
     for event in events:

@@ -14,9 +14,9 @@ import mobai
 from mobai import Experiment, InputError, StorageError
 from mobai.live import copies
 from mobai.live.copies import backup, copy, restore
-from mobai.live.sql import SqlJournal
 from mobai.live.storage import open_journal
 from mobai.service.tokens import Tokens, create_token
+from mobai.store.sql import SqlJournal
 
 
 def test_backup_while_others_write_and_restore(path: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.live.guarded import new, run
 
 from mobai import ConflictError, Experiment, InputError
-from mobai.live.journal import Journal, MemoryJournal
+from mobai.store.journal import Journal, MemoryJournal
 
 
 def test_pausing(make_journal: Callable[[], Journal]) -> None:

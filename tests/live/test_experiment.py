@@ -9,7 +9,7 @@ import pytest
 from tests.live.rounds import ARMS, OBJECTIVES, facts, measure, new, run
 
 from mobai import Experiment, InputError, StorageError
-from mobai.live.journal import Journal, MemoryJournal
+from mobai.store.journal import Journal, MemoryJournal
 
 
 def test_a_whole_experiment(make_journal: Callable[[], Journal]) -> None:

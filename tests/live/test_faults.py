@@ -17,11 +17,11 @@ import pytest
 import sqlalchemy as sa
 
 from mobai import Experiment, InputError, StorageError
-from mobai.live import schema, sql
 from mobai.live.ledger import Change
 from mobai.live.operations import Operation
-from mobai.live.sql import SqlJournal
 from mobai.live.transactions import carry_out
+from mobai.store import schema, sql
+from mobai.store.sql import SqlJournal
 
 FLEET = Path(__file__).with_name("fleet.py")
 

@@ -18,9 +18,9 @@ from tests.live.rounds import facts, new, run
 import mobai
 from mobai import Experiment, InputError, StorageError, backup
 from mobai.errors import FileReplacedError
-from mobai.live import sqlite_file
-from mobai.live.sql import SqlJournal
-from mobai.live.sqlite_file import SqliteFile
+from mobai.store import sqlite_file
+from mobai.store.sql import SqlJournal
+from mobai.store.sqlite_file import SqliteFile
 
 
 def _delete(path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from mobai import Experiment
 from mobai.engine.engine import Engine
 from mobai.live import snapshots
-from mobai.live.journal import Event, MemoryJournal
 from mobai.live.state import State
+from mobai.store.journal import Event, MemoryJournal
 
 MIXED = [
     "click:bernoulli",

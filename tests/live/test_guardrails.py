@@ -12,7 +12,7 @@ from tests.live.rounds import facts
 
 from mobai import ConflictError, Experiment, views
 from mobai.live import ledger
-from mobai.live.journal import Event, Journal, MemoryJournal
+from mobai.store.journal import Event, Journal, MemoryJournal
 
 
 def test_from_creation_to_the_end(make_journal: Callable[[], Journal], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_a_decision_that_nobody_qualifies_is_past_once_another_arm_comes() -> No
     assert test.verdict().answers == ("none qualifies",)
     test.add_arm("C")
     assert test.status().past == (("click", "none qualifies", decision.pull),)
-    (told,) = [one for one in views.happenings_json(test.status()) if one["kind"] == "decided"]
+    (told,) = [one for one in views.notifications_json(test.status()) if one["kind"] == "decided"]
     assert (told["arm"], told["text"]) == (None, f"x: click: no arm keeps every limit, at pull {decision.pull}")
 
 

@@ -10,8 +10,8 @@ import pytest
 from mobai import Experiment
 from mobai.engine.reward_health import RATE
 from mobai.live.health import _least_rate, _log_mixture, _log_most
-from mobai.live.journal import MemoryJournal
-from mobai.views import happenings_json
+from mobai.store.journal import MemoryJournal
+from mobai.views import notifications_json
 
 OBJECTIVES = ["click:bernoulli", "latency:min:gaussian=10", "score:bounded=0..1", "load:shared-variance"]
 
@@ -141,7 +141,7 @@ def test_losses_that_differ_suspend_the_certificate_at_once() -> None:
     (alarm,) = verdict.alarms
     assert alarm.startswith("answers are lost more often for some arms")
     assert f"not certified: {alarm}" in verdict.remarks
-    assert any(one["kind"] == "uncertified" for one in happenings_json(test.status()))
+    assert any(one["kind"] == "uncertified" for one in notifications_json(test.status()))
     assert live("").verdict().certified
 
 

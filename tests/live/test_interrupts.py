@@ -17,7 +17,7 @@ import pytest
 from tests.live.rounds import new, run
 
 from mobai import Experiment, StorageError
-from mobai.live.interrupts import ForkGate, ctrl_c_waits
+from mobai.store.interrupts import ForkGate, ctrl_c_waits
 
 # Works until it was interrupted so many times; whatever else happens is printed.
 WORKER = """
@@ -101,7 +101,7 @@ def test_ctrl_c_waits_for_the_end_and_then_surfaces() -> None:
 
 
 def test_ctrl_c_twice_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mobai.live.interrupts._SECONDS_OF_PATIENCE", 0.0)
+    monkeypatch.setattr("mobai.store.interrupts._SECONDS_OF_PATIENCE", 0.0)
     reached = []
 
     def work() -> None:

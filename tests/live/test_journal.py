@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from mobai import Experiment, InputError, Problem, StorageError
-from mobai.live.journal import Event, Handle, Journal, MemoryJournal, Snapshot, sealed
 from mobai.live.settings import new_settings, to_body
-from mobai.live.sql import SqlJournal
 from mobai.live.state import State
 from mobai.rules.stopping import Decision
+from mobai.store.journal import Event, Handle, Journal, MemoryJournal, Snapshot, sealed
+from mobai.store.sql import SqlJournal
 from mobai.testing import check_journal
 
 

@@ -8,7 +8,7 @@ from tests.live.rounds import facts
 
 from mobai import Experiment, InputError
 from mobai.live import ledger
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 OBJECTIVES = ["click:bernoulli", "signup:bernoulli"]
 

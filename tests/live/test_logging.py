@@ -9,7 +9,7 @@ import pytest
 from tests.live.rounds import new, run
 
 from mobai import Experiment
-from mobai.live.journal import MemoryJournal, Snapshot
+from mobai.store.journal import MemoryJournal, Snapshot
 
 
 def test_operators_can_listen(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:

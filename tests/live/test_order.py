@@ -9,7 +9,7 @@ import pytest
 
 from mobai import Experiment, InputError
 from mobai.live import ledger
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 
 def new(*metrics: str, **options: Any) -> Experiment:

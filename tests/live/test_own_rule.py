@@ -11,7 +11,7 @@ import pytest
 from tests.live.rounds import ARMS, OBJECTIVES, new, run
 
 from mobai import Experiment, InputError
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 MODULE = """
 from dataclasses import dataclass

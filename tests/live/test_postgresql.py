@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from tests.live.rounds import facts, measure, new, run
 
 from mobai import Experiment, StorageError
-from mobai.live import sql
-from mobai.live.sql import SqlJournal
+from mobai.store import sql
+from mobai.store.sql import SqlJournal
 
 
 def execute(database: str, *statements: str) -> None:

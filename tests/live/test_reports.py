@@ -13,7 +13,7 @@ from tests.live.rounds import facts, measure, new, run
 
 import mobai
 from mobai import InputError
-from mobai.live.journal import Journal
+from mobai.store.journal import Journal
 
 
 def test_telling_twice() -> None:

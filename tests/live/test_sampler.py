@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mobai import Experiment, InputError
-from mobai.live.journal import MemoryJournal
 from mobai.live.sampler import SamplerError, Step, command_sampler, function_sampler, run_sampler
+from mobai.store.journal import MemoryJournal
 
 
 def new(*objectives: str) -> Experiment:
@@ -55,7 +55,7 @@ def test_failures_are_tried_again_and_counted() -> None:
 
 def test_a_value_that_is_refused_ends_the_run() -> None:
     test = new()
-    with pytest.raises(SamplerError, match=r"fast: rewards: 'time' must be a number, not 'quick'"):
+    with pytest.raises(SamplerError, match=r"fast: metric 'time' must be a number, not 'quick'"):
         run_sampler(test, lambda _: {"time": "quick"})  # type: ignore[dict-item]
     assert (test.status().pending, test.status().dropped, test.status().pulls.sum()) == (0, 1, 0)
 
@@ -176,7 +176,7 @@ def test_bad_samplers() -> None:
 def test_the_compressor_example() -> None:
     measured = function_sampler("examples.compressors:measure")("zlib-1")
     assert sorted(measured) == ["memory", "size", "time"]
-    assert measured["size"] > 1000
+    assert 0 < measured["size"] < 1
 
 
 @pytest.mark.parametrize("on_refused", ["stop", "drop"])

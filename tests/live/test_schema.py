@@ -14,11 +14,11 @@ from tests.live.sqlite_files import change, url_of
 
 from mobai import Experiment, StorageError
 from mobai.live import ledger
-from mobai.live.journal import MemoryJournal
-from mobai.live.schema import VERSION
-from mobai.live.sql import SqlJournal
 from mobai.live.verify import verify
 from mobai.service.tokens import Tokens, create_token
+from mobai.store.journal import MemoryJournal
+from mobai.store.schema import VERSION
+from mobai.store.sql import SqlJournal
 
 
 def test_a_storage_of_the_first_version(path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_storage_of_the_first_version(path: Path) -> None:
             "INSERT INTO mobai_snapshots VALUES (1, 3, x'00')",
         ):
             connection.execute(statement)
-        from mobai.live.journal import encode
+        from mobai.store.journal import encode
 
         rows = [(1, event.seq, event.kind, event.at, encode(event.body)) for event in old.history()]
         connection.executemany("INSERT INTO mobai_events VALUES (?, ?, ?, ?, ?)", rows)

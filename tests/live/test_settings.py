@@ -10,8 +10,8 @@ from tests.live.rounds import ARMS, OBJECTIVES, new
 
 import mobai
 from mobai import Experiment, InputError
-from mobai.live.journal import MemoryJournal
 from mobai.live.settings import problem_from_body
+from mobai.store.journal import MemoryJournal
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import mobai
 from mobai import Experiment, StorageError
 from mobai.live import ledger, snapshots
 from mobai.live import ledger as module
-from mobai.live.journal import Journal, MemoryJournal, Snapshot
 from mobai.live.state import State
 from mobai.live.verify import verify
+from mobai.store.journal import Journal, MemoryJournal, Snapshot
 
 
 @pytest.mark.parametrize("rule", ["top-two", "mo-bai"])

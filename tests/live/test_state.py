@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from tests.live.rounds import ARMS, facts, measure, new, run
 
-import mobai
 from mobai import Experiment, StorageError
 from mobai.live.assignments import Assignments
-from mobai.live.journal import Event, Handle, Journal, MemoryJournal
 from mobai.live.state import State
+from mobai.store.journal import Event, Handle, Journal, MemoryJournal
 
 
 def test_replay_finds_a_forged_choice() -> None:
@@ -184,7 +183,7 @@ def test_an_arm_that_was_retired_is_not_asked_for() -> None:
     test.retire_arm("C")
     handle = journal.find("test")
     with journal.lock(handle) as log:
-        log.append(mobai.live.journal.Event(len(test.history()) + 1, "asked", 0.0, {"arms": [2]}))
+        log.append(Event(len(test.history()) + 1, "asked", 0.0, {"arms": [2]}))
     with pytest.raises(StorageError, match="arm 'C' was retired and cannot be asked for"):
         test.status()
 

@@ -15,7 +15,7 @@ from tests.live.rounds import new, run
 import mobai
 from mobai import Experiment, InputError, StorageError, experiment_names
 from mobai.cli.main import group
-from mobai.live import database
+from mobai.store import database
 
 SECRETS = [
     "postgres://u:sekret@127.0.0.1:1/x",
@@ -93,7 +93,7 @@ def test_nothing_is_imported_for_memory(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_is_acknowledged_is_on_disk(tmp_path: Path) -> None:
-    from mobai.live.sql import SqlJournal
+    from mobai.store.sql import SqlJournal
 
     journal = SqlJournal(f"sqlite:///{tmp_path / 'x.db'}", create=True)
     for mode in ("IMMEDIATE", "DEFERRED"):

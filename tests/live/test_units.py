@@ -10,8 +10,8 @@ from tests.live.guarded import new
 
 from mobai import ConflictError, Experiment, InputError, NotFoundError, Unit
 from mobai.live import ledger
-from mobai.live.journal import Journal
 from mobai.live.units import RECORDED, Asked, NumberTable
+from mobai.store.journal import Journal
 
 
 def test_units_keep_their_variant(make_journal: Callable[[], Journal], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,10 @@ from tests.live.rounds import new, run
 from tests.live.sqlite_files import change, url_of
 
 from mobai import InputError, StorageError
-from mobai.live.journal import Journal
-from mobai.live.sql import SqlJournal
 from mobai.live.verify import verify
 from mobai.service.tokens import create_token
+from mobai.store.journal import Journal
+from mobai.store.sql import SqlJournal
 
 
 def test_verify(make_journal: Callable[[], Journal]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mobai import Experiment
 from mobai.engine.warm_up import warm_up_folding
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 
 def compiled() -> dict[str, int]:

@@ -9,7 +9,7 @@ import pytest
 
 import mobai
 from mobai import Experiment, InputError
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 
 class Words(mobai.problem.Family):

@@ -9,8 +9,8 @@ import pytest
 from tests.service.receiving import Receiver
 from tests.service.serving import Client, running
 
-from mobai.live.sql import SqlJournal
 from mobai.service import webhooks
+from mobai.store.sql import SqlJournal
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from typing import Any
 import uvicorn
 from tests.databases import free_port
 
-from mobai.live.journal import Journal
 from mobai.service.app import make_app
 from mobai.service.server import uvicorn_config
 from mobai.service.service import Service
+from mobai.store.journal import Journal
 
 API = "/api/v1/experiments"
 NEW = {"name": "spring", "arms": ["A", "B"], "objectives": ["click:bernoulli", "seconds:min:unknown-variance"]}

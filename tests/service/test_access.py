@@ -14,9 +14,9 @@ from tests.live.sqlite_files import change
 from tests.service.serving import API, NEW, Client, running
 
 from mobai import InputError
-from mobai.live.sql import SqlJournal
 from mobai.service.server import serve
 from mobai.service.tokens import create_token, list_tokens, revoke_token
+from mobai.store.sql import SqlJournal
 
 
 @pytest.fixture

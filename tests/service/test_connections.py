@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.service.serving import API, Client, running
 
-from mobai.live.sql import SqlJournal
 from mobai.service import connections
 from mobai.service.tokens import create_token
+from mobai.store.sql import SqlJournal
 
 
 def connect(port: int, sent: bytes = b"") -> socket.socket:

@@ -11,8 +11,8 @@ import pytest
 from tests.service.serving import API, Client, Reply, running
 
 from mobai import Experiment
-from mobai.live.sql import SqlJournal
 from mobai.service.tokens import create_token
+from mobai.store.sql import SqlJournal
 
 METRIC = {"metric-0-name": "m", "metric-0-role": "max", "metric-0-kind": "bernoulli"}
 BASE = {"metrics": "1", "arms": "A\nB", "delta": "0.05", "do": "create", **METRIC}

@@ -9,8 +9,8 @@ from urllib.parse import quote
 from tests.service.serving import API, Client, running
 
 from mobai import Experiment
-from mobai.live.sql import SqlJournal
 from mobai.service.tokens import create_token
+from mobai.store.sql import SqlJournal
 
 NASTY = '<img src=x onerror="alert(1)"> & co'
 

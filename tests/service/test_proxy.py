@@ -11,9 +11,9 @@ import pytest
 from tests.service.serving import API, NEW, Client, Process, running
 
 from mobai.errors import InputError
-from mobai.live.sql import SqlJournal
 from mobai.service.server import serve
 from mobai.service.tokens import create_token
+from mobai.store.sql import SqlJournal
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mobai import InputError
-from mobai.live.sql import SqlJournal
 from mobai.service.tokens import create_token, list_tokens, revoke_token, seconds_in
+from mobai.store.sql import SqlJournal
 
 
 def test_tokens_are_kept_as_hashes(journal: SqlJournal, tmp_path: Path) -> None:

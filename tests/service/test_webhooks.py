@@ -114,7 +114,7 @@ def test_what_an_earlier_version_has_sent_is_not_sent_again(tmp_path: Path, rece
     decide(test)
     status, journal = test.status(), open_journal(address)
     about = f"{test.name}\n{test.number}\n{status.created_at!r}"
-    marks = [one["mark"] for one in views.happenings_json(status)]
+    marks = [one["mark"] for one in views.notifications_json(status)]
     ids = ["msg_" + hashlib.sha256(f"{about}\n{mark}".encode()).hexdigest()[:32] for mark in marks]
     for key in journal.records(webhooks.DELIVERED):
         journal.put_record(webhooks.DELIVERED, key, None)
@@ -240,11 +240,11 @@ def test_what_looks_wrong_and_who_is_barred(tmp_path: Path) -> None:
     while test.status().ending is None:
         for one in test.ask(5):
             test.tell(one, {"click": one.id % 2, "errors": float(one.arm == "B")})
-    kinds = [one["kind"] for one in webhooks._happenings(test)]
+    kinds = [one["kind"] for one in webhooks._notifications(test)]
     assert "barred" in kinds
     assert kinds[-1] == "ended" or "decided" in kinds
-    ids = [one["id"] for one in webhooks._happenings(test)]
-    assert ids == [one["id"] for one in webhooks._happenings(Experiment.load(address, "x"))]
+    ids = [one["id"] for one in webhooks._notifications(test)]
+    assert ids == [one["id"] for one in webhooks._notifications(Experiment.load(address, "x"))]
     assert len(set(ids)) == len(ids)
 
 

@@ -11,7 +11,7 @@ from tests.service.serving import API, Client, running
 
 from mobai import Experiment
 from mobai.live import status
-from mobai.live.sql import SqlJournal
+from mobai.store.sql import SqlJournal
 
 ARMS, METRICS = 300, 6
 

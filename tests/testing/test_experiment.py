@@ -8,7 +8,7 @@ import pytest
 from tests.service.serving import running
 
 from mobai import views
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 from mobai.testing import check_experiment
 
 

@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from tests.theory.weighing import evidence, weighed
 
 from mobai import Bernoulli, Bounded, Gaussian, Objective, Problem, UnknownVariance
-from mobai.kernels.normal import WEIGHTS, WIDTHS
+from mobai.kernels.evidence.normal import WEIGHTS, WIDTHS
 from mobai.problem import Family, FloatArray
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import THRESHOLDS, evidence_of

@@ -14,8 +14,8 @@ from scipy.stats import t as student_t
 from mobai import Guardrail, InputError, Instance, Policy, Problem, lower_bound
 from mobai.engine import Session
 from mobai.errors import TieError
-from mobai.kernels import betting, normal, student
-from mobai.kernels.observations import BROKEN, KEPT
+from mobai.kernels.evidence import betting, normal, student
+from mobai.kernels.stats.observations import BROKEN, KEPT
 from mobai.problem import FloatArray
 from mobai.theory.limited_bound import Requirements, limit_rates
 
@@ -101,7 +101,7 @@ def test_a_batch_is_looked_at_once() -> None:
     """What was won in the middle of a batch does not count."""
     problem = Problem(2, ["y:gaussian=1"], guardrails=["x:gaussian=1:at-least=0:eps=0.1"])
     from mobai import Experiment
-    from mobai.live.journal import MemoryJournal
+    from mobai.store.journal import MemoryJournal
 
     batch = [("arm 0", {"y": 0.0, "x": value}) for value in (5.0, 5.0, 5.0, -5.0, -5.0, -5.0)]
     found = []

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2
 
 from mobai import InputError, Instance, Policy, Problem, simulate
-from mobai.kernels.compiled import entry
-from mobai.kernels.observations import AT_ONCE, COUNT, OVER, PAIR, SCATTER, SUM
-from mobai.kernels.shared import Prediction, chi_square_quantile, later_bound, noise_bound_of
+from mobai.kernels.evidence.shared import Prediction, chi_square_quantile, later_bound, noise_bound_of
+from mobai.kernels.jit.compiled import entry
+from mobai.kernels.stats.observations import AT_ONCE, COUNT, OVER, PAIR, SCATTER, SUM
 from mobai.lab.environment import Environment
 from mobai.problem import FloatArray
 from mobai.theory.observations import Moment, Observations
@@ -167,7 +167,7 @@ def test_every_rule_gets_through_the_opening() -> None:
 def test_retired_before_two_rewards() -> None:
     """An arm that leaves early does not hold the others up, and the bound of the opening is not used."""
     from mobai import Experiment
-    from mobai.live.journal import MemoryJournal
+    from mobai.store.journal import MemoryJournal
 
     experiment = Experiment.create(MemoryJournal(), "x", ["a", "b", "c"], ["x:shared-variance"], delta=0.1)
     rng = np.random.default_rng(4)

@@ -16,9 +16,9 @@ from scipy.stats import t as student_t
 from tests.theory.weighing import evidence
 
 from mobai import Problem, UnknownVariance
-from mobai.kernels.student import DIPS, SIDE
-from mobai.kernels.student import WEIGHTS as STUDENT_WEIGHTS
-from mobai.kernels.student import WIDTHS as STUDENT_WIDTHS
+from mobai.kernels.evidence.student import DIPS, SIDE
+from mobai.kernels.evidence.student import WEIGHTS as STUDENT_WEIGHTS
+from mobai.kernels.evidence.student import WIDTHS as STUDENT_WIDTHS
 from mobai.problem import FloatArray
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import THRESHOLDS, evidence_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.strategies import instances
 
 from mobai import MOBAI, ConvergenceError, InputError, Instance, Policy, lower_bound, surrogate_proportions
-from mobai.kernels import surrogate as kernels
+from mobai.kernels.programs import surrogate as kernels
 from mobai.lab.environment import Environment
 from mobai.lab.instances import remark2, snw, synthetic
 from mobai.problem import FloatArray, Problem

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mobai import Experiment, views
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 from mobai.views.charts import Scale, drift_charts
 
 

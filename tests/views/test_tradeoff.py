@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mobai import Experiment, views
-from mobai.live.journal import MemoryJournal
 from mobai.live.status import Status
+from mobai.store.journal import MemoryJournal
 
 OBJECTIVES = ["x:gaussian=1", "y:min:gaussian=1"]
 

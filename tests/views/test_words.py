@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mobai import Experiment, views
-from mobai.live.journal import Event, MemoryJournal
+from mobai.store.journal import Event, MemoryJournal
 
 
 def begun() -> Experiment:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from mobai.audit import report
-from mobai.audit.audit import Finding, run_cases
-from mobai.audit.cases import all_cases
 from mobai.cli import screen
 from mobai.cli.progress import Bar
 from mobai.errors import InputError
+from mobai.research.audit import report
+from mobai.research.audit.audit import Finding, run_cases
+from mobai.research.audit.cases import all_cases
 
 
 @click.command("audit")

@@ -11,7 +11,7 @@ from mobai.cli import options, screen
 from mobai.cli.serve import serve_storage
 from mobai.lab.instances import ads
 from mobai.lab.trial import Trial, run_trial
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 from mobai.theory.confidence import resolve_log_inv_delta
 
 

@@ -10,7 +10,7 @@ import click
 from mobai import views
 from mobai.cli import formats, options
 from mobai.cli.loading import load_experiment
-from mobai.live.journal import Event
+from mobai.store.journal import Event
 
 
 @click.command("export")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from mobai.cli import screen
 from mobai.kernels import interpret, interpreted
-from mobai.kernels.cache import is_cached
-from mobai.live.journal import Journal
+from mobai.kernels.jit.cache import is_cached
 from mobai.live.storage import open_journal
+from mobai.store.journal import Journal
 
 if TYPE_CHECKING:
     from mobai.live.experiment import Experiment

@@ -18,7 +18,7 @@ from mobai.lab.simulate import Progress
 )
 def command(parts: tuple[str, ...], list_parts: bool, quick: bool, out: str) -> None:
     """Run the paper's experiments (all, or each PART named) and write a report; finished trials are not run again."""
-    from mobai.paper.reproduce import PARTS, reproduce
+    from mobai.research.paper.reproduce import PARTS, reproduce
 
     if list_parts:
         table = screen.plain_table("part", "what")

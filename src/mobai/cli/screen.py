@@ -16,7 +16,7 @@ from rich.text import Text
 
 from mobai import document, views
 from mobai.errors import visible
-from mobai.kernels.cache import is_cold
+from mobai.kernels.jit.cache import is_cold
 
 if TYPE_CHECKING:
     # Importing them imports the kernels; whether compiled, the command decides.

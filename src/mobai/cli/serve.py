@@ -15,8 +15,8 @@ from mobai.errors import InputError
 from mobai.extras import need
 
 if TYPE_CHECKING:
-    from mobai.live.journal import Journal
     from mobai.service.server import ServeOptions
+    from mobai.store.journal import Journal
 
 
 @click.command("serve")

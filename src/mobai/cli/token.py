@@ -6,8 +6,8 @@ import click
 
 from mobai import views
 from mobai.cli import formats, options, screen
-from mobai.live.addresses import shown_storage
 from mobai.live.storage import open_journal
+from mobai.store.addresses import shown_storage
 
 
 @click.group("token", help="Make, list and revoke the tokens of a service.")

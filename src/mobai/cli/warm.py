@@ -7,7 +7,7 @@ import time
 import click
 
 from mobai.cli import screen
-from mobai.kernels.cache import cache_directory
+from mobai.kernels.jit.cache import cache_directory
 from mobai.lab.warm_up import compile_kernels
 
 

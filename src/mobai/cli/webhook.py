@@ -29,7 +29,9 @@ def _webhooks(storage: str) -> Webhooks:
 @options.name_argument()
 @click.argument("url", metavar="URL")
 @click.option("--only", default="*", show_default=True, metavar="PATTERN", help="Only experiments of such names.")
-@click.option("--event", "events", multiple=True, type=click.Choice(views.HAPPENINGS), help="A kind; all unless given.")
+@click.option(
+    "--event", "events", multiple=True, type=click.Choice(views.NOTIFICATIONS), help="A kind; all unless given."
+)
 @click.option("--format", "form", type=click.Choice(["standard", "slack"]), default="standard", show_default=True)
 @click.option("--private", is_flag=True, help="The address is a private one; the service must allow them, too.")
 @options.storage_option()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.dense import Integers
+from mobai.kernels.programs.dense import Integers
 from mobai.problem import FloatArray
 
 # Those that can be chosen; and that of experiments of earlier versions.

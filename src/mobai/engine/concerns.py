@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.engine.reward_health import FIRST_BORDER, RATE
-from mobai.kernels.engine import weigh
-from mobai.kernels.evidence import MIXTURE, Scoring
-from mobai.kernels.health import HealthArrays
-from mobai.kernels.observations import SHARED, UNIT
+from mobai.kernels.evidence.scores import MIXTURE, Scoring
+from mobai.kernels.stats.health import HealthArrays
+from mobai.kernels.stats.observations import SHARED, UNIT
+from mobai.kernels.trials.engine import weigh
 from mobai.problem import Family, FloatArray, Objective, Problem, UnknownVariance
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import no_prices

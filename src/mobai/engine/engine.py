@@ -26,11 +26,11 @@ from mobai.engine.reward_health import kept_of_health, new_health, restored_heal
 from mobai.engine.sampling_view import SamplingView
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
-from mobai.kernels.dense import Integers
-from mobai.kernels.engine import pair_evidences
-from mobai.kernels.evidence import Scoring
-from mobai.kernels.health import HealthArrays, note_rewards
-from mobai.kernels.observations import BROKEN
+from mobai.kernels.evidence.scores import Scoring
+from mobai.kernels.programs.dense import Integers
+from mobai.kernels.stats.health import HealthArrays, note_rewards
+from mobai.kernels.stats.observations import BROKEN
+from mobai.kernels.trials.engine import pair_evidences
 from mobai.problem import FloatArray, Problem
 from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.kernels.dense import Integers
-from mobai.kernels.health import HealthArrays
-from mobai.kernels.repeats import RepeatArrays
+from mobai.kernels.programs.dense import Integers
+from mobai.kernels.stats.health import HealthArrays
+from mobai.kernels.stats.repeats import RepeatArrays
 from mobai.problem import IntArray, Problem
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.rules.stopping.glr import RosterMonitor

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.kernels.engine import pair_evidences
-from mobai.kernels.observations import BROKEN, KEPT
-from mobai.kernels.sampling.top_two import find_doubt
+from mobai.kernels.trials.engine import pair_evidences
+from mobai.kernels.stats.observations import BROKEN, KEPT
+from mobai.kernels.trials.sampling.top_two import find_doubt
 from mobai.rules.sampling.base import opening
 from mobai.views import explanation_text, plural
 

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.dense import Integers
-from mobai.kernels.observations import NORMAL, UNIT
-from mobai.kernels.repeats import RepeatArrays, count_repeats
+from mobai.kernels.programs.dense import Integers
+from mobai.kernels.stats.observations import NORMAL, UNIT
+from mobai.kernels.stats.repeats import RepeatArrays, count_repeats
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Moment, Observations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.health import HealthArrays
+from mobai.kernels.stats.health import HealthArrays
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Observations
 

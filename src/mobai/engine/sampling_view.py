@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.dense import Integers
+from mobai.kernels.programs.dense import Integers
 from mobai.problem import Problem
 from mobai.theory.observations import Moment, Observations
 

@@ -14,7 +14,7 @@ from mobai.problem.guardrail import NOBODY
 from mobai.problem.problem import frozen
 from mobai.rules.stopping import Decision
 from mobai.theory.confidence import delta_of
-from mobai.views.happenings import NOBODY_QUALIFIES
+from mobai.views.notifications import NOBODY_QUALIFIES
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from mobai.engine.engine import Engine
 from mobai.engine.explain import explain
 from mobai.errors import InputError
 from mobai.kernels import interpreted
-from mobai.kernels.cache import is_cold
-from mobai.kernels.limits import look_at_limits
+from mobai.kernels.evidence.limits import look_at_limits
+from mobai.kernels.jit.cache import is_cold
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.sampling.uniform import Uniform

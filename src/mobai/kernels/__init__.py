@@ -16,7 +16,7 @@ _interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 def interpret() -> None:
     """Run the kernels of this process as plain Python, unless they have been imported already."""
     global _interpreted  # noqa: PLW0603 - the choice is the process's
-    if "mobai.kernels.compiled" not in sys.modules:
+    if "mobai.kernels.jit.compiled" not in sys.modules:
         _interpreted = True
 
 

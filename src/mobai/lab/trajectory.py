@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.engine import Engine
-from mobai.kernels.trial import Ladder, RewardBlocks, TrialArrays
+from mobai.kernels.trials.trial import Ladder, RewardBlocks, TrialArrays
 from mobai.lab.environment import ROWS, Environment, Rewards
 from mobai.problem import FloatArray, Instance, IntArray
 from mobai.rules.sampling.base import CompiledRule, SamplingRule

@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 from mobai.errors import ConflictError, InputError, StorageError
-from mobai.live.journal import Event, Journal, Last
-from mobai.live.sqlite_file import refuse_second_names
 from mobai.live.storage import open_journal
 from mobai.live.verify import verify
+from mobai.store.journal import Event, Journal, Last
+from mobai.store.sqlite_file import refuse_second_names
 from mobai.views.words import plural
 
 _EVENTS_AT_A_TIME = 10_000
@@ -33,7 +33,7 @@ def backup(storage: str | Path | Journal, path: str | Path) -> int:
 
     It holds no secret of a service: of its tokens only that there were some, so that a copy that is served is closed.
     """
-    from mobai.live.sql import SqlJournal
+    from mobai.store.sql import SqlJournal
 
     goal, journal = Path(path), open_journal(storage)
     if goal.exists() or goal.is_symlink():

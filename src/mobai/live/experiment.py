@@ -22,9 +22,8 @@ from mobai.engine.explain import Explanation
 from mobai.engine.warm_up import announce_compiling, check_rule, warm_up
 from mobai.errors import InputError, StorageError, refuse_unknown
 from mobai.live import operations
-from mobai.live.asking import LONGEST_NAME, made_by
+from mobai.live.assigning import LONGEST_NAME, made_by
 from mobai.live.assignments import Assignment
-from mobai.live.journal import Event, Handle, Journal, sealed
 from mobai.live.ledger import Ledger
 from mobai.live.operations import Operation
 from mobai.live.reports import Metrics, observations_of, reports_of
@@ -39,6 +38,7 @@ from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.objective import is_name
 from mobai.rows import Frame
+from mobai.store.journal import Event, Handle, Journal, sealed
 from mobai.views import experiment_html, problem_json
 
 Result = TypeVar("Result")

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from mobai.engine.concerns import Concern, reward_concerns
 from mobai.engine.reward_health import RATE
-from mobai.kernels.health import HealthArrays
+from mobai.kernels.stats.health import HealthArrays
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, Assignments
 from mobai.problem import Problem
 from mobai.theory.observations import Observations

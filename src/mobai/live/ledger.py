@@ -11,10 +11,10 @@ from typing import Any
 
 from mobai.errors import HistoryChangedError, StorageError
 from mobai.live import snapshots
-from mobai.live.interrupts import FORKS, ctrl_c_waits
-from mobai.live.journal import Event, Handle, Journal, Log, Snapshot
 from mobai.live.reports import Report
 from mobai.live.state import State
+from mobai.store.interrupts import FORKS, ctrl_c_waits
+from mobai.store.journal import Event, Handle, Journal, Log, Snapshot
 
 _log = logging.getLogger(__name__)
 

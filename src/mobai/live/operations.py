@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import ConflictError, InputError
-from mobai.live.asking import checked_row, hand_out, known_assignments, made_by, names_of_ask, objective_to_use
+from mobai.live.assigning import checked_row, hand_out, known_assignments, made_by, names_of_ask, objective_to_use
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.ledger import Change
 from mobai.live.reports import Metrics, Report, body_of, named, number_of, only_new, pair_of

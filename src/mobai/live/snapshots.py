@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from mobai.live.journal import Event, Snapshot
 from mobai.live.settings import problem_from_body, to_body
 from mobai.live.state import Milestone, State
 from mobai.rules.stopping import Decision
+from mobai.store.journal import Event, Snapshot
 from mobai.views.data import problem_json
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.

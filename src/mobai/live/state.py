@@ -22,7 +22,6 @@ from mobai.engine.explain import Explanation, explain
 from mobai.errors import ConflictError, InputError, StorageError
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.health import Health, attrition
-from mobai.live.journal import Event
 from mobai.live.reports import Report, has_reward, measured, only_new
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.live.trace import Series, Trace
@@ -30,6 +29,7 @@ from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
 from mobai.problem import Problem
 from mobai.rules.stopping import Decision
 from mobai.seeds import NumberedStreams
+from mobai.store.journal import Event
 from mobai.views.data import time_text
 
 # How many pulls are taken in at a time.

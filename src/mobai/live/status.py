@@ -24,7 +24,7 @@ from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
 from mobai.theory.observations import Observations
-from mobai.views.happenings import NOBODY_QUALIFIES
+from mobai.views.notifications import NOBODY_QUALIFIES
 
 
 class HeldUp(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mobai.errors import InputError
-from mobai.live.journal import Journal, MemoryJournal
+from mobai.store.journal import Journal, MemoryJournal
 
 if TYPE_CHECKING:
     from mobai.live.remote.client import HttpClient
@@ -32,7 +32,7 @@ def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Jour
         return storage
     from sqlalchemy import URL
 
-    from mobai.live.sql import SqlJournal
+    from mobai.store.sql import SqlJournal
 
     address = URL.create("sqlite", database=str(storage)) if isinstance(storage, Path) else storage
     return SqlJournal(address, create=create)

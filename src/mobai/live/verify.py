@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from mobai.errors import InputError, StorageError
 from mobai.live import snapshots
-from mobai.live.journal import Event, Handle, Journal, Snapshot
 from mobai.live.state import State
 from mobai.live.storage import open_journal
+from mobai.store.journal import Event, Handle, Journal, Snapshot
 
 _EVENTS_AT_A_TIME = 1_000
 

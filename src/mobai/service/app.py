@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from mobai.service.api import admin, experiments, export, work
 from mobai.service.guard import Guard
-from mobai.service.pages import actions, documentation, entrance, new, reading, settings
+from mobai.service.pages import actions, documentation, login, new, reading, settings
 from mobai.service.pages import experiments as experiments_pages
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import sentence
@@ -53,7 +53,7 @@ def make_app(service: Service, *, hosts: Collection[str] = (), behind_proxy: boo
     for part in (work.router, work.drops, experiments.router, export.router, admin.router):
         app.include_router(part, prefix="/api/v1")
     app.include_router(admin.health)
-    for pages in (entrance, documentation, experiments_pages, actions, reading, new, settings):
+    for pages in (login, documentation, experiments_pages, actions, reading, new, settings):
         app.include_router(pages.router)
     _add_security(app)
     return Guard(app, hosts, service.metrics, behind_proxy)

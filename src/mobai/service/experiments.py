@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from mobai.errors import FileReplacedError, HistoryChangedError, InputError, NotFoundError, StorageError
 from mobai.live.experiment import Experiment
-from mobai.live.journal import Journal
-from mobai.live.sql import SqlJournal
 from mobai.live.storage import open_journal
+from mobai.store.journal import Journal
+from mobai.store.sql import SqlJournal
 
 _log = logging.getLogger(__name__)
 

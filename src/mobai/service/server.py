@@ -16,15 +16,15 @@ from starlette.types import ASGIApp
 from mobai.engine.warm_up import kernels_are_cold, warm_up, warm_up_folding
 from mobai.errors import InputError, StorageError
 from mobai.lab.plan import warm_up_planning
-from mobai.live.addresses import shown_storage
-from mobai.live.journal import Journal
-from mobai.live.sql_records import TOKEN
 from mobai.live.storage import open_journal
 from mobai.rules.sampling.top_two import TopTwo
 from mobai.service.app import make_app
 from mobai.service.connections import Connections, bounded_protocol, raise_descriptor_limit
 from mobai.service.demo import NAME
 from mobai.service.service import Service
+from mobai.store.addresses import shown_storage
+from mobai.store.journal import Journal
+from mobai.store.sql_records import TOKEN
 
 _SECONDS_TO_END = 20
 

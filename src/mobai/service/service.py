@@ -10,9 +10,7 @@ from typing import Any, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from mobai import views
-from mobai.live.addresses import shown_storage
 from mobai.live.experiment import Experiment
-from mobai.live.journal import Journal
 from mobai.live.operations import Operation
 from mobai.service.demo import Demo
 from mobai.service.experiments import OpenExperiments
@@ -24,6 +22,8 @@ from mobai.service.summaries import Summaries
 from mobai.service.tokens import Tokens
 from mobai.service.webhooks import Webhooks
 from mobai.service.writer import Writer
+from mobai.store.addresses import shown_storage
+from mobai.store.journal import Journal
 
 Result = TypeVar("Result")
 

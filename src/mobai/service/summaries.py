@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from mobai import views
 from mobai.live.experiment import Experiment
-from mobai.live.journal import Last
 from mobai.live.status import Status
 from mobai.service.experiments import OpenExperiments
+from mobai.store.journal import Last
 
 # How long something is kept that may change without an event: assignments that expire, an end in time.
 _SECONDS_KEPT = 10.0

@@ -15,9 +15,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from mobai.errors import ConflictError, InputError, NotFoundError
-from mobai.live.journal import Journal
-from mobai.live.sql_records import TOKEN
 from mobai.problem.objective import is_name
+from mobai.store.journal import Journal
+from mobai.store.sql_records import TOKEN
 
 SCOPES = ("read", "tell", "admin")
 PREFIX = "mobai_"

@@ -25,11 +25,11 @@ from urllib.parse import urlsplit
 from mobai import views
 from mobai.errors import ConflictError, HistoryChangedError, InputError, NotFoundError
 from mobai.live.experiment import Experiment
-from mobai.live.journal import Journal
 from mobai.problem.objective import is_name
 from mobai.service.delivery import Attempt, check_address, deliver
 from mobai.service.experiments import OpenExperiments
 from mobai.service.tokens import WEBHOOK
+from mobai.store.journal import Journal
 
 _log = logging.getLogger(__name__)
 
@@ -101,15 +101,15 @@ class Webhooks:
         if format not in FORMATS:
             raise InputError("format", f"must be one of {', '.join(FORMATS)}, not {format!r}")
         for kind in wanted:
-            if kind not in views.HAPPENINGS:
-                raise InputError("events", f"must be among {', '.join(views.HAPPENINGS)}, not {kind!r}")
+            if kind not in views.NOTIFICATIONS:
+                raise InputError("events", f"must be among {', '.join(views.NOTIFICATIONS)}, not {kind!r}")
         check_address(url, private)
         if name in self._journal.records(WEBHOOK):
             raise ConflictError("name", f"there is a webhook {name!r} already")
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
         body = {"url": url, "only": only, "events": wanted, "format": format, "secret": secret, "private": private}
         for experiment in self._matching(body):
-            ids = [one["id"] for one in _happenings(experiment)]
+            ids = [one["id"] for one in _notifications(experiment)]
             self._journal.put_record(DELIVERED, _key(name, _origin(experiment)), {"ids": ids})
         if not self._journal.put_record(WEBHOOK, name, body, was=None):
             raise ConflictError("name", f"there is a webhook {name!r} already")
@@ -234,7 +234,7 @@ class Webhooks:
         kept = records.get(key) or _as_now(records.get(_former_key(name, experiment)), experiment)
         taken, waiting = list(kept.get("ids", [])), list(kept.get("waiting", []))
         known = {*taken, *(one["id"] for one in waiting)}
-        new = [one for one in _happenings(experiment) if one["id"] not in known]
+        new = [one for one in _notifications(experiment) if one["id"] not in known]
         waiting += [one for one in new if not hook["events"] or one["kind"] in hook["events"]]
         if waiting and new:
             self._journal.put_record(DELIVERED, key, {"ids": taken, "waiting": waiting})
@@ -280,10 +280,10 @@ class Webhooks:
         return deliver(hook["url"], hook["secret"], one["id"], body, private)
 
 
-def _happenings(experiment: Experiment) -> list[dict[str, Any]]:
+def _notifications(experiment: Experiment) -> list[dict[str, Any]]:
     """Return what has happened to an experiment, each with an id that is always the same, also after a restore."""
     origin = _origin(experiment)
-    found = views.happenings_json(experiment.status())
+    found = views.notifications_json(experiment.status())
     for one in found:
         one.pop("former_mark", None)
         one["id"] = _id(f"{origin}\n{one.pop('mark')}")
@@ -319,7 +319,7 @@ def _as_now(kept: Mapping[str, Any] | None, experiment: Experiment) -> dict[str,
     noted = {*kept.get("ids", []), *(one["id"] for one in kept.get("waiting", []))}
     ids = [
         _id(f"{origin}\n{one['mark']}")
-        for one in views.happenings_json(status)
+        for one in views.notifications_json(status)
         if _id(f"{about}\n{one.get('former_mark', one['mark'])}") in noted
     ]
     return {"ids": ids, "waiting": kept.get("waiting", [])}

@@ -9,9 +9,9 @@ from typing import Any
 
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live.experiment import Experiment
-from mobai.live.journal import Event, Journal, MemoryJournal
 from mobai.live.storage import delete, experiment_names
 from mobai.live.units import Unit
+from mobai.store.journal import Event, Journal, MemoryJournal
 
 _ARMS, _OBJECTIVES = ["A", "B", "C"], ["click:bernoulli", "latency:min:unknown-variance:eps=0.5"]
 _OPTIONS: dict[str, Any] = {

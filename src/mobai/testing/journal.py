@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from mobai.errors import InputError, StorageError
-from mobai.live.journal import Event, Handle, Journal, Snapshot, sealed
+from mobai.store.journal import Event, Handle, Journal, Snapshot, sealed
 
 
 def check_journal(make: Callable[[], Journal]) -> None:

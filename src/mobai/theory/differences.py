@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels import limits as kernels
+from mobai.kernels.evidence import limits as kernels
 from mobai.problem import FloatArray, IntArray, Problem
 from mobai.theory.observations import Observations
 

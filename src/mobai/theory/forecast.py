@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.costs import renew
-from mobai.kernels.engine import all_exceed, weigh
-from mobai.kernels.evidence import Scoring
-from mobai.kernels.limits import look_at_limits
-from mobai.kernels.observations import NORMAL, UNIT, LimitArrays, ObjectiveArrays, ObservationArrays
+from mobai.kernels.evidence.costs import renew
+from mobai.kernels.evidence.limits import look_at_limits
+from mobai.kernels.evidence.scores import Scoring
+from mobai.kernels.stats.observations import NORMAL, UNIT, LimitArrays, ObjectiveArrays, ObservationArrays
+from mobai.kernels.trials.engine import all_exceed, weigh
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import find_threshold, no_prices

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels import normal, student
-from mobai.kernels.betting import mean_bounds
-from mobai.kernels.shared import noise_bound_of
+from mobai.kernels.evidence import normal, student
+from mobai.kernels.evidence.betting import mean_bounds
+from mobai.kernels.evidence.shared import noise_bound_of
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import INTERVAL_SHARE, union_level

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels import costs as cost_kernels
-from mobai.kernels import engine as kernels
-from mobai.kernels import limits as limit_kernels
-from mobai.kernels.coupled import new_workspace
-from mobai.kernels.dense import Integers
-from mobai.kernels.observations import (
+from mobai.kernels.evidence import costs as cost_kernels
+from mobai.kernels.evidence import limits as limit_kernels
+from mobai.kernels.evidence.coupled import new_workspace
+from mobai.kernels.programs.dense import Integers
+from mobai.kernels.stats.observations import (
     BEGUN,
     COUNT,
     NORMAL,
@@ -28,6 +27,7 @@ from mobai.kernels.observations import (
     ObjectiveArrays,
     ObservationArrays,
 )
+from mobai.kernels.trials import engine as kernels
 from mobai.problem import FloatArray, IntArray, Problem
 
 _MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT, "shared": SHARED}

@@ -12,7 +12,7 @@ Gamma_eta is one (k = 1 when eta = 0)::
     c  >=  ( sum_i sqrt(G_i k_i) )^2 / sum y          for every y >= 0
 
 Both this bound and ``sum w * max cost(w)``, its counterpart from above, hold whatever the interior point method in
-:mod:`mobai.kernels.oracle` did. Derivation: docs/lower-bound.md.
+:mod:`mobai.kernels.programs.oracle` did. Derivation: docs/lower-bound.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mobai.errors import ConvergenceError
-from mobai.kernels import oracle as kernels
+from mobai.kernels.programs import oracle as kernels
 from mobai.problem import FloatArray
 from mobai.theory.certificate import relative_gap
 from mobai.theory.pairs import Pairs

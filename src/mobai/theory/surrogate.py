@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import ConvergenceError, InputError
-from mobai.kernels import surrogate as kernels
+from mobai.kernels.programs import surrogate as kernels
 from mobai.problem import FloatArray, Instance, IntArray
 from mobai.problem.problem import numbers
 from mobai.theory.certificate import relative_gap

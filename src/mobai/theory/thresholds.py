@@ -5,9 +5,9 @@ Every threshold here separates what the data say from what the user asks for: an
     score(data)  >  level(delta)
 
 ``score`` is the evidence of a pair (in nats) after paying for the many looks at the data, compiled in
-:mod:`mobai.kernels.evidence`; ``level`` is the evidence that an error probability delta demands. The sampling rule
-never sees delta, so one trajectory's scores answer every delta. ``needed`` inverts the score for known noise: the GLR
-statistic Z of a pair that just reaches a level.
+:mod:`mobai.kernels.evidence.scores`; ``level`` is the evidence that an error probability delta demands. The sampling
+rule never sees delta, so one trajectory's scores answer every delta. ``needed`` inverts the score for known noise: the
+GLR statistic Z of a pair that just reaches a level.
 
 What is proven, and where: docs/guarantee.md and docs/thresholds.md.
 """
@@ -21,10 +21,10 @@ from typing import Protocol
 import numpy as np
 
 from mobai.errors import InputError, did_you_mean
-from mobai.kernels import engine
-from mobai.kernels import evidence as kernels
-from mobai.kernels.evidence import Prices, Scoring
-from mobai.kernels.normal import cost_needed
+from mobai.kernels.evidence import scores as kernels
+from mobai.kernels.evidence.normal import cost_needed
+from mobai.kernels.evidence.scores import Prices, Scoring
+from mobai.kernels.trials import engine
 from mobai.problem import FloatArray, Problem
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.observations import Observations

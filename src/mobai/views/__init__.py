@@ -32,7 +32,7 @@ from mobai.views.data import (
     verdict_json,
 )
 from mobai.views.events import event_text
-from mobai.views.happenings import HAPPENINGS, happenings_json
+from mobai.views.experiment_parts import numbers_html, page_json, tradeoff_html
 from mobai.views.notebook import (
     analysis_html,
     bound_html,
@@ -42,10 +42,9 @@ from mobai.views.notebook import (
     summary_html,
     verdict_html,
 )
-from mobai.views.pages import analysis_blocks, analysis_text, comparison_tables, status_blocks, status_text, to_text
+from mobai.views.notifications import NOTIFICATIONS, notifications_json
 from mobai.views.report import report_html, report_markdown, summary_page
 from mobai.views.rows import csv_text, json_lines, plain_value
-from mobai.views.sheet import numbers_html, page_json, tradeoff_html
 from mobai.views.tables import (
     arms_to_show,
     differences_table,
@@ -58,6 +57,7 @@ from mobai.views.tables import (
     progress_table,
     verdict_table,
 )
+from mobai.views.text import analysis_blocks, analysis_text, comparison_tables, status_blocks, status_text, to_text
 from mobai.views.words import (
     answer_text,
     certification,
@@ -76,7 +76,7 @@ from mobai.views.words import (
 )
 
 __all__ = [
-    "HAPPENINGS",
+    "NOTIFICATIONS",
     "Band",
     "IntervalRow",
     "allocation_chart",
@@ -100,7 +100,6 @@ __all__ = [
     "explanation_text",
     "finite",
     "forest",
-    "happenings_json",
     "headline",
     "interval_chart",
     "interval_text",
@@ -115,6 +114,7 @@ __all__ = [
     "missing_table",
     "missing_text",
     "moment_text",
+    "notifications_json",
     "number_text",
     "numbers_html",
     "objective_rows",

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
     from mobai.engine.explain import Explanation
-    from mobai.live.journal import Event
     from mobai.live.status import Status
     from mobai.live.trace import Series
     from mobai.problem import FloatArray, IntArray, Problem
+    from mobai.store.journal import Event
     from mobai.theory.differences import Differences
     from mobai.theory.intervals import Intervals
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mobai.views.words import plural
 
 if TYPE_CHECKING:
-    from mobai.live.journal import Event
+    from mobai.store.journal import Event
 
 
 def event_text(event: Event, arms: Sequence[str]) -> str:

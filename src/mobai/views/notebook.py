@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING
 from mobai.document import Paragraph, Table, to_fragment, to_rows
 from mobai.views.charts import IntervalRow, framed, interval_chart, progress_chart, wide
 from mobai.views.charts.forest import Band
-from mobai.views.pages import analysis_blocks
-from mobai.views.sheet import facts_html, guarantee_text, limits_html, metrics_html, remarks_html, sheet, tradeoff_html
+from mobai.views.experiment_parts import (
+    facts_html,
+    guarantee_text,
+    limits_html,
+    metrics_html,
+    parts_of,
+    remarks_html,
+    tradeoff_html,
+)
 from mobai.views.tables import verdict_table
+from mobai.views.text import analysis_blocks
 from mobai.views.words import headline
 
 if TYPE_CHECKING:
@@ -49,7 +57,7 @@ def status_html(status: Status) -> str:
 
 def experiment_html(status: Status, series: Series) -> str:
     """Return where an experiment stands, and how it went."""
-    parts = sheet(status, series)
+    parts = parts_of(status, series)
     course = f'<div class="pair">{parts["evidence"]}{parts["allocation"]}</div>'
     shown = (
         parts["guarantee"],

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from mobai.document import Heading, Paragraph, to_markdown
 from mobai.views.charts import chart_style
+from mobai.views.experiment_parts import parts_of, provenance_html, tradeoff_html
 from mobai.views.notebook import summary_charts
-from mobai.views.pages import status_blocks
-from mobai.views.sheet import provenance_html, sheet, tradeoff_html
+from mobai.views.text import status_blocks
 from mobai.views.words import certification
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def report_html(status: Status, series: Series) -> str:
     """Return a report as one page with its charts inside, which loads nothing."""
-    parts, name = sheet(status, series), escape(status.name)
+    parts, name = parts_of(status, series), escape(status.name)
     sections = {
         "Metrics": parts["metrics"],
         "Limits and differences": parts["limits"],

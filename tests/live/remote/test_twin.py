@@ -21,8 +21,8 @@ from tests.service.serving import running
 
 from mobai import ConflictError, Experiment, InputError, NotFoundError, StorageError, backup, delete, restore
 from mobai.errors import HistoryChangedError
-from mobai.live.journal import MemoryJournal
 from mobai.live.remote import client as module
+from mobai.store.journal import MemoryJournal
 from mobai.testing.experiment import _facts
 
 ARMS, OBJECTIVES = ["A", "B", "C"], ["click:bernoulli", "seconds:min:unknown-variance"]

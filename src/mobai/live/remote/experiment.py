@@ -19,7 +19,6 @@ from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live import operations
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
-from mobai.live.journal import Event, Handle
 from mobai.live.ledger import Ledger
 from mobai.live.remote.client import Answer, HttpClient
 from mobai.live.remote.journal import HttpJournal
@@ -32,6 +31,7 @@ from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Problem
 from mobai.rows import Frame
+from mobai.store.journal import Event, Handle
 
 _MOST_ASKED = 1_000
 _PAIRS_AT_A_TIME = 5_000

@@ -15,7 +15,6 @@ from mobai.engine import Verdict
 from mobai.engine.concerns import Concern
 from mobai.engine.explain import Explanation, Limit, Pair
 from mobai.errors import InputError, StorageError
-from mobai.live.journal import Event
 from mobai.live.settings import Settings, problem_from_body
 from mobai.live.state import Milestone
 from mobai.live.status import HeldUp, Status
@@ -24,6 +23,7 @@ from mobai.problem import FloatArray, Problem
 from mobai.problem.guardrail import NOBODY
 from mobai.problem.problem import frozen
 from mobai.rules.stopping import Decision
+from mobai.store.journal import Event
 from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals

@@ -8,8 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from mobai.kernels.sampling.planning import Plan
-from mobai.kernels.trial import Ladder, RewardBlocks, TrialArrays
+from mobai.kernels.trials.sampling.planning import Plan
+from mobai.kernels.trials.trial import Ladder, RewardBlocks, TrialArrays
 from mobai.problem import FloatArray, Problem
 from mobai.rules.stopping import GLR, StoppingRule
 from mobai.theory.observations import Observations

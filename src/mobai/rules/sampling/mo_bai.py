@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.kernels.sampling import planned as kernels
-from mobai.kernels.sampling.planning import Plan
-from mobai.kernels.trial import TrialArrays
+from mobai.kernels.trials.sampling import planned as kernels
+from mobai.kernels.trials.sampling.planning import Plan
+from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, new_plan
 from mobai.theory.pairs import floor_mass

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mobai.kernels.sampling import elimination as kernels
-from mobai.kernels.trial import TrialArrays
+from mobai.kernels.trials.sampling import elimination as kernels
+from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule
 from mobai.rules.stopping import StoppingRule

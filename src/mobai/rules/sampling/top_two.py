@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mobai.kernels.sampling import top_two as kernels
-from mobai.kernels.trial import TrialArrays
+from mobai.kernels.trials.sampling import top_two as kernels
+from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mobai.kernels.sampling import uniform as kernels
-from mobai.kernels.trial import TrialArrays
+from mobai.kernels.trials.sampling import uniform as kernels
+from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule
 

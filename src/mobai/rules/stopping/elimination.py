@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.kernels.sampling import elimination as kernels
+from mobai.kernels.trials.sampling import elimination as kernels
 from mobai.problem import FloatArray, Problem
 from mobai.rules.stopping.base import Decision
 from mobai.theory.confidence import resolve_log_inv_delta

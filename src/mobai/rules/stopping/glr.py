@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.kernels import engine as kernels
-from mobai.kernels.dense import Integers
-from mobai.kernels.evidence import Scoring
-from mobai.kernels.health import HealthArrays
-from mobai.kernels.repeats import RepeatArrays
+from mobai.kernels.evidence.scores import Scoring
+from mobai.kernels.programs.dense import Integers
+from mobai.kernels.stats.health import HealthArrays
+from mobai.kernels.stats.repeats import RepeatArrays
+from mobai.kernels.trials import engine as kernels
 from mobai.problem import FloatArray, Problem
 from mobai.problem.family import is_number
 from mobai.problem.guardrail import NOBODY

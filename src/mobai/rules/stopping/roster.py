@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.evidence import Prices
+from mobai.kernels.evidence.scores import Prices
 from mobai.problem import FloatArray, IntArray, Problem
 
 # Of delta, also where there is no reserve: so that an experiment with retired arms can be decided at some time.

@@ -12,10 +12,20 @@ from mobai.problem import Problem
 from mobai.service.access import needs
 from mobai.service.api.common import caller_of, service_of, signed
 from mobai.service.pages.forms import Form, read_form
+from mobai.service.pages.new_experiment_form import (
+    KINDS,
+    LABELS,
+    MOST_METRICS,
+    PARTS,
+    ROLES,
+    count_of,
+    experiment_of,
+    label_of,
+    place,
+)
 from mobai.service.pages.planning import plan_of
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, path_of, refuse_if_read_only, see
-from mobai.service.pages.wanted import KINDS, LABELS, MOST_METRICS, PARTS, ROLES, count_of, label_of, place, wanted
 from mobai.service.problems import code_of
 
 router = page_router()
@@ -55,7 +65,7 @@ async def create(request: Request) -> Response:
         return _shown(request, form)
     if todo == "plan":
         return _shown(request, form, plan=await plan_of(form))
-    found = wanted(form)
+    found = experiment_of(form)
     if found is None:
         return _shown(request, form, 422)
     try:

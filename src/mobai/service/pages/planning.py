@@ -13,8 +13,8 @@ from mobai.lab.plan import Expectation, Plan, expected_instance, make_plan
 from mobai.live.settings import new_settings
 from mobai.problem import Problem
 from mobai.service.pages.forms import Form
+from mobai.service.pages.new_experiment_form import checked, count_of, label_of, problem_of
 from mobai.service.pages.routing import sentence
-from mobai.service.pages.wanted import checked, count_of, label_of, problem_of
 
 # Pairs of arms and metrics that are planned for here; with an unknown spread each takes some 15 ms.
 _MOST_TO_PLAN, _MOST_OF_UNKNOWN_SPREAD = 2_000, 100

@@ -11,11 +11,11 @@ from fastapi import Request, Response
 
 from mobai import views
 from mobai.live.experiment import Experiment
-from mobai.live.journal import Event
 from mobai.service.access import needs
 from mobai.service.api.common import service_of
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, path_of
+from mobai.store.journal import Event
 
 router = page_router()
 

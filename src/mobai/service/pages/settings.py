@@ -11,8 +11,8 @@ from mobai import views
 from mobai.errors import InputError, NotFoundError
 from mobai.service.access import COOKIE, needs
 from mobai.service.api.common import caller_of, service_of
-from mobai.service.pages.entrance import set_session
 from mobai.service.pages.forms import Form, read_form
+from mobai.service.pages.login import set_session
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, refuse_if_read_only, see, sentence
 from mobai.service.problems import RefusedError, code_of
@@ -39,7 +39,7 @@ async def _shown(request: Request, code: int = 200, **more: Any) -> Response:
 
     facts = await to_thread.run_sync(look)
     about = {"token_form": Form(), "webhook_form": Form(), "secret": None, "outcome": None, **more}
-    choices = {"scopes": SCOPES, "formats": FORMATS, "kinds": views.HAPPENINGS}
+    choices = {"scopes": SCOPES, "formats": FORMATS, "kinds": views.NOTIFICATIONS}
     is_open = not service.tokens.any
     private = service.webhooks.allow_private
     return page(request, "settings.html", code, **facts, **choices, **about, is_open=is_open, private=private)
@@ -97,7 +97,7 @@ async def add_webhook(request: Request) -> Response:
     _check(request)
     form, service = await read_form(request), service_of(request)
     name = form.get("webhook-name")
-    events = [kind for kind in views.HAPPENINGS if f"event-{kind}" in form]
+    events = [kind for kind in views.NOTIFICATIONS if f"event-{kind}" in form]
 
     def make() -> str:
         return service.webhooks.add(

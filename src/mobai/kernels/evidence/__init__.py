@@ -1,0 +1,1 @@
+"""What rewards prove: scores of pairs and of limits, and what a sample is expected to add."""

@@ -1,0 +1,150 @@
+"""The transport cost Z of every pair: what it would take to mistake an arm for the leader of its objective.
+
+A reward changes one arm, so that arm's pair is renewed; where it leads, the whole row is stale and is renewed when
+somebody asks for it. Only plain arithmetic, no reordering: costs that are kept up to date have the same bits as costs
+computed from scratch.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mobai.kernels.evidence.student import Sample, student_cost
+from mobai.kernels.evidence.unit import spread_parts, unit_cost
+from mobai.kernels.jit.compiled import entry, inner_kernel, kernel
+from mobai.kernels.programs.dense import Matrix
+from mobai.kernels.stats.observations import (
+    NORMAL,
+    SHARED,
+    UNIT,
+    ObservationArrays,
+    cautious_scatter,
+    count_of,
+    find_leader,
+    gap_between,
+    leader_after,
+    position,
+    renew_noise,
+    scatter_of,
+)
+
+
+@inner_kernel
+def is_gaussian(obs: ObservationArrays, m: int) -> bool:
+    """Whether costs are those of Gaussian rewards with the standard deviations in the table."""
+    return obs.objectives.model[m] == NORMAL or obs.objectives.model[m] == SHARED
+
+
+@inner_kernel
+def renew_pair(obs: ObservationArrays, m: int, best: int, i: int) -> None:
+    """Renew the cost of one pair, both arms of which have rewards; in place."""
+    if is_gaussian(obs, m):
+        gap = max(obs.means[m, best] + obs.objectives.eps[m] - obs.means[m, i], 0.0)
+        obs.costs[m, i] = gap * gap / (2.0 * (obs.spread[m, best] + obs.spread[m, i]))
+    else:
+        obs.costs[m, i] = estimated_cost(obs, m, best, i)
+
+
+@inner_kernel
+def renew_row(obs: ObservationArrays, m: int) -> None:
+    """Renew the costs of all pairs of an objective: infinite for the leader itself, 0 without rewards; in place."""
+    best = obs.leaders[m]
+    if is_gaussian(obs, m):
+        renew_normal_row(obs.means, obs.spread, obs.costs, m, best, obs.objectives.eps[m])
+    else:
+        renew_estimated_row(obs, m, best)
+    if obs.unobserved[0] > 0:
+        forget_unobserved(obs.counts, obs.costs, m, best)
+    obs.costs[m, best] = math.inf
+    obs.stale[m] = 0
+
+
+@kernel
+def renew_normal_row(means: Matrix, spread: Matrix, costs: Matrix, m: int, best: int, eps: float) -> None:
+    """Renew the costs of an objective's pairs where the noise is known; in place."""
+    top, doubt = means[m, best] + eps, spread[m, best]
+    for i in range(means.shape[1]):
+        gap = max(top - means[m, i], 0.0)
+        costs[m, i] = gap * gap / (2.0 * (doubt + spread[m, i]))
+
+
+@kernel
+def renew_estimated_row(obs: ObservationArrays, m: int, best: int) -> None:
+    """Renew the costs of an objective's pairs where the noise is estimated; in place."""
+    for i in range(obs.means.shape[1]):
+        if i != best:
+            obs.costs[m, i] = estimated_cost(obs, m, best, i)
+
+
+@kernel
+def forget_unobserved(counts: Matrix, costs: Matrix, m: int, best: int) -> None:
+    """Set the costs of pairs without rewards to zero; in place."""
+    for i in range(counts.shape[1]):
+        if counts[m, i] == 0.0 or counts[m, best] == 0.0:
+            costs[m, i] = 0.0
+
+
+@kernel
+def estimated_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
+    """Return the cost of one pair whose noise is estimated."""
+    n_b, n_i = max(count_of(obs, m, best), 1.0), max(count_of(obs, m, i), 1.0)
+    if obs.objectives.model[m] == UNIT:
+        eps = obs.objectives.eps[m] / obs.objectives.width[m]
+        if position(obs, m, best) + eps < position(obs, m, i):
+            return 0.0
+        if obs.objectives.bins[m] == 1:
+            return unit_cost(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
+        own, other = growths(obs, m, best, i)
+        return own + other
+    gap = gap_between(obs, m, best, i)
+    return student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[0]
+
+
+@kernel
+def growths(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[float, float]:
+    """Return what each arm contributes to the cost of a pair with rewards in a range that are no coins.
+
+    Coins vary most: bets on other rewards grow faster, as fast as their scatter allows.
+    """
+    width = obs.objectives.width[m]
+    n_b, n_i = max(count_of(obs, m, best), 1.0), max(count_of(obs, m, i), 1.0)
+    variance_b = cautious_scatter(obs, m, best) / n_b / (width * width)
+    variance_i = cautious_scatter(obs, m, i) / n_i / (width * width)
+    mean_b, mean_i = position(obs, m, best), position(obs, m, i)
+    return spread_parts(n_b, mean_b, variance_b, n_i, mean_i, variance_i, obs.objectives.eps[m] / width)
+
+
+@inner_kernel
+def refresh(obs: ObservationArrays) -> None:
+    """Renew every row that is stale; in place."""
+    for m in range(len(obs.stale)):
+        if obs.stale[m]:
+            renew_row(obs, m)
+
+
+@inner_kernel
+def renew_arm(obs: ObservationArrays, m: int, arm: int) -> None:
+    """Bring an objective up to date after one arm's statistics have changed; in place."""
+    renew_noise(obs, m, arm)
+    best = leader_after(obs, m, arm)
+    if arm == best or best != obs.leaders[m]:
+        obs.leaders[m], obs.stale[m] = best, 1
+    elif not obs.stale[m] and obs.counts[m, arm] > 0.0:
+        # Without a reward the cost stays zero: nothing tells the two apart.
+        renew_pair(obs, m, best, arm)
+
+
+@entry
+def renew(obs: ObservationArrays) -> None:
+    """Find noise, leaders and costs from counts, means and scatter; in place."""
+    obs.unobserved[0] = 0
+    for m in range(len(obs.leaders)):
+        for i in range(obs.means.shape[1]):
+            if obs.counts[m, i] == 0.0:
+                obs.means[m, i] = -math.inf
+                obs.unobserved[0] += 1
+            if obs.objectives.model[m] != SHARED or i == 0:
+                renew_noise(obs, m, i)
+        obs.leaders[m] = find_leader(obs.means, obs.eligible, m)
+    for m in range(len(obs.leaders)):
+        renew_row(obs, m)

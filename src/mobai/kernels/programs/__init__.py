@@ -1,0 +1,1 @@
+"""The surrogate program, solved exactly, and the oracle weights."""

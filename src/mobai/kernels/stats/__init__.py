@@ -1,0 +1,1 @@
+"""What is kept of rewards, in the arrays that every kernel reads."""

@@ -1,0 +1,1 @@
+"""Whole experiments as compiled loops, and the sampling rules in them."""

@@ -1,0 +1,141 @@
+"""TopTwo's choice and trial. Definition: mobai.rules.sampling.top_two."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mobai.kernels.evidence.costs import growths, refresh
+from mobai.kernels.evidence.limits import easiest_to_break, hardest_to_keep
+from mobai.kernels.evidence.student import Sample, student_cost
+from mobai.kernels.evidence.unit import unit_parts
+from mobai.kernels.jit.compiled import entry, kernel
+from mobai.kernels.programs.dense import Integers, Vector
+from mobai.kernels.stats.observations import (
+    BASELINE,
+    METRIC,
+    STUDENT,
+    UNIT,
+    ObservationArrays,
+    count_of,
+    gap_between,
+    position,
+    scatter_of,
+)
+from mobai.kernels.trials.trial import TrialArrays, climb, draw, total
+
+
+@entry
+def play(trial: TrialArrays) -> int:
+    """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
+
+    Ends early when everything is decided or a block of rewards is used up. The trial is changed in place.
+    """
+    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    logs = np.empty(len(obs.asked))
+    for i in range(len(logs)):
+        logs[i] = math.log(obs.asked[i])
+    for k in range(trial.pulls + 1):
+        if climb(trial.ladder, obs, arm, before + k) or k == trial.pulls:
+            break
+        arm = choose(obs, logs, trial.coins[k])
+        more = draw(trial.blocks, obs, arm)
+        logs[arm] = math.log(obs.asked[arm])
+        if not more:
+            break
+    return arm
+
+
+@kernel
+def choose(obs: ObservationArrays, logs: Vector, coin: float) -> int:
+    """Find the most doubtful pair and toss the coin between its arms."""
+    refresh(obs)
+    objectives, arms = obs.costs.shape
+    least, m, challenger = np.inf, 0, 1 if obs.leaders[0] == 0 else 0
+    for k in range(objectives):
+        if obs.undecided[k]:
+            for i in range(arms):
+                cost = obs.costs[k, i] + logs[i]
+                if cost < least:
+                    least, m, challenger = cost, k, i
+    if obs.limits.what.shape[0] > 0:
+        return choose_within_limits(obs, logs, coin)
+    leader = obs.leaders[m]
+    own, other = pull_towards(obs, m, leader, challenger)
+    return leader if coin * (own + other) < own else challenger
+
+
+@kernel
+def most_doubtful(obs: ObservationArrays, logs: Vector) -> tuple[int, int, int]:
+    """Return the most doubtful requirement: its objective, an arm, and a guardrail, -1 if it is a pair.
+
+    The leader's limits, a rival's, or a pair: a rival is out of the way once the leader beats it or it breaks a limit,
+    and whichever is nearer counts.
+    """
+    objectives, arms = obs.costs.shape
+    least, m, i, which = np.inf, 0, 1 if obs.leaders[0] == 0 else 0, -1
+    for k in range(objectives):
+        if not obs.undecided[k]:
+            continue
+        leader = obs.leaders[k]
+        cost, c = hardest_to_keep(obs, leader)
+        if cost + logs[leader] < least:
+            least, m, i, which = cost + logs[leader], k, leader, c
+        for rival in range(arms):
+            if rival != leader:
+                broken, c = easiest_to_break(obs, rival)
+                cost = max(obs.costs[k, rival], broken) + logs[rival]
+                if cost < least:
+                    least, m, i, which = cost, k, rival, c if broken > obs.costs[k, rival] else -1
+    return m, i, which
+
+
+@entry
+def find_doubt(obs: ObservationArrays, logs: Vector, found: Integers) -> None:
+    """Fill in the most doubtful requirement, for Python."""
+    refresh(obs)
+    found[0], found[1], found[2] = most_doubtful(obs, logs)
+
+
+@kernel
+def choose_within_limits(obs: ObservationArrays, logs: Vector, coin: float) -> int:
+    """Choose an arm that serves the most doubtful requirement; one of two is chosen by a toss of the coin."""
+    m, i, which = most_doubtful(obs, logs)
+    if which < 0:
+        own, other = pull_towards(obs, m, obs.leaders[m], i)
+        return obs.leaders[m] if coin * (own + other) < own else i
+    base = obs.limits.what[which, BASELINE]
+    return i if base < 0 else one_of_a_margin(obs, obs.limits.what[which, METRIC], i, base, coin)
+
+
+@kernel
+def one_of_a_margin(obs: ObservationArrays, m: int, i: int, base: int, coin: float) -> int:
+    """Return an arm or its baseline, by the coin: the less is known about a mean, the likelier it is.
+
+    The spread of one reward is not known, nor that of equal ones: then the arm with fewer rewards is chosen.
+    """
+    own, other = obs.spread[m, i], obs.spread[m, base]
+    n, n_base = count_of(obs, m, i), count_of(obs, m, base)
+    if min(n, n_base) < 2.0 or not (0.0 < own < math.inf and 0.0 < other < math.inf):
+        return i if n <= n_base else base
+    return i if coin * (own + other) < own else base
+
+
+@kernel
+def pull_towards(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[float, float]:
+    """Return what the leader and its challenger contribute to their transport cost, up to a factor.
+
+    Where nothing separates them, and for Gaussian rewards always, that is the variance of their means.
+    """
+    n_b, n_i = count_of(obs, m, best), count_of(obs, m, i)
+    if obs.objectives.model[m] == STUDENT:
+        gap = gap_between(obs, m, best, i)
+        leaders = student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[1]
+        return leaders, 1.0 - leaders
+    if obs.objectives.model[m] == UNIT and obs.costs[m, i] > 0.0:
+        if obs.objectives.bins[m] > 1:
+            return growths(obs, m, best, i)
+        own, other = position(obs, m, best), position(obs, m, i)
+        return unit_parts(n_b, own, n_i, other, obs.objectives.eps[m] / obs.objectives.width[m])
+    return obs.spread[m, best], obs.spread[m, i]

@@ -1,0 +1,1 @@
+"""The paper, reproduced, and the audit that tries to break the guarantee."""
