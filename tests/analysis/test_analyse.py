@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mobai import GLR, Experiment, InputError, Policy, Problem, Uniform, analyse
-from mobai.live.journal import MemoryJournal
+from mobai.store.journal import MemoryJournal
 
 OBJECTIVES = ["signup:bernoulli", "revenue:bounded=0..500"]
 
@@ -243,6 +243,30 @@ def test_an_order_by_value_is_noticed() -> None:
     for log in ([{"arm": "A", "x": 1.0, "at": "soon"}, {"arm": "B", "x": 1.0, "at": 3}], [{"arm": "A", "x": 1.0}] * 3):
         with pytest.raises(InputError, match=r"row 1: at must be a number or an ISO|time: there is no column 'at'"):
             analyse(log, ["x:gaussian=1"], time="at", arms=["A", "B"])
+
+
+def test_an_order_by_value_within_days_is_noticed() -> None:
+    """Arms sorted in opposite directions, day by day: neither falls or rises as a whole."""
+    wrong = 0
+    for run in range(20):
+        log = tied(run)
+        for n, row in enumerate(log):
+            row["day"] = n // 50
+        by_day = sorted(log, key=lambda row: (row["day"], row["x"] if row["arm"] == "A" else -row["x"]))
+        found = analyse(by_day, ["x:gaussian=1"], ordered=True)
+        wrong += found.verdict.stopped
+        assert not found.verdict.certified
+        assert "follow one another, as if sorted in parts" in str(found)
+        # A column of days says that rows of one day have no order; then this one is none.
+        assert analyse(by_day, ["x:gaussian=1"], time="day").verdict.certified
+    assert wrong > 0
+
+
+def test_coins_in_their_order_are_not_called_sorted() -> None:
+    for run in range(200):
+        rng = np.random.default_rng([14, run])
+        log = [{"arm": "AB"[n % 2], "x": int(rng.random() < 0.05)} for n in range(400)]
+        assert analyse(log, ["x:bernoulli"], ordered=True).verdict.certified
 
 
 def test_the_forecast_counts_pulls_where_metrics_are_missing_by_design() -> None:

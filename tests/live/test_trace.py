@@ -103,9 +103,16 @@ def test_what_waits_is_explained() -> None:
     test.tell_all([(one, {"click": 1.0, "latency": 2.0}) for one in others])
     waits = [sentence for sentence in test.explain().sentences if "no evidence before" in sentence]
     assert waits == [
-        f"{name}: 3 results told, and no evidence before assignment 1 ({first.arm}) is reported or given up"
+        f"{name}: 3 results told, and no evidence before assignment 1 ({first.arm}) is reported, or dropped as lost"
         for name in ("click", "latency")
     ]
+
+
+def test_a_metric_that_stays_away_is_explained() -> None:
+    """Nothing waits behind it, since nothing of it has come."""
+    test = new()
+    test.tell_all([(one, {"click": 1.0}) for one in test.ask(6)])
+    assert "latency: in 0 of 6 answers" in test.explain().sentences
 
 
 def test_what_is_decided_is_explained_as_such() -> None:

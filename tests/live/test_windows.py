@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mobai import Experiment, Guardrail, InputError, Objective
-from mobai.live.journal import Journal, MemoryJournal
 from mobai.problem.window import seconds_of, span_text
+from mobai.store.journal import Journal, MemoryJournal
 
 SIGNUP = "signup:bernoulli:window=1h:otherwise=0"
 
@@ -184,7 +184,8 @@ def test_the_short_form() -> None:
         ("x:bounded=0..1:window=1h:otherwise=2", "otherwise must be a value that it can have"),
         ("x:window=soon:otherwise=0", "window must be a number with s, m, h or d"),
         ("x:window=90:otherwise=0", "window must be"),
-        ("x:window=1h:otherwise=nan", "otherwise must be a value that it can have"),
+        ("x:window=1h:otherwise=0", "window needs a metric with a range"),
+        ("x:bounded=0..1:window=1h:otherwise=nan", "otherwise must be a value that it can have"),
         ("x:window=1h:window=2h:otherwise=1", "its window is given twice"),
     ],
 )

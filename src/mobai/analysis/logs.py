@@ -149,7 +149,9 @@ def looks_sorted(log: Log) -> list[str]:
     """Return what shows that the rows are not in the order of collection: sorted by arm, or by value.
 
     Sorted by arm, arms hardly ever change from one row to the next. Sorted by value, an arm's rewards rise or fall with
-    their places (Spearman's correlation).
+    their places (Spearman's correlation); sorted within days, or any other parts, each resembles the one before (the
+    correlation of neighbouring ranks, after Wald and Wolfowitz). Of rows of one time, which have no order, the mean
+    counts.
     """
     import numpy as np
 
@@ -159,26 +161,33 @@ def looks_sorted(log: Log) -> list[str]:
     expected = 1 + (len(arms) - 1) * (1 - float((shares**2).sum()))
     if len(arms) >= 20 and seen > 1 and runs <= 2 * seen and runs < expected / 5:
         found.append("the rows look sorted by arm, not in the order of collection")
-    rewards = np.array(log.rewards)
+    rewards, tied = np.array(log.rewards), log.with_the_one_before or [False] * len(arms)
+    moments = np.cumsum(~np.array(tied, dtype=bool))
     for m, name in enumerate(log.problem.metric_names):
         for arm in range(log.problem.shape[0]):
-            values = rewards[arms == arm, m]
-            if _rises(values[np.isfinite(values)]):
-                found.append(
-                    f"{name}: the values of {log.problem.arms[arm]} look sorted, not in the order of collection"
-                )
+            told = (arms == arm) & np.isfinite(rewards[:, m])
+            _, places, sizes = np.unique(moments[told], return_inverse=True, return_counts=True)
+            order = _order_of(np.bincount(places, weights=rewards[told, m]) / sizes)
+            if order:
+                found.append(f"{name}: the values of {log.problem.arms[arm]} {order}, not in the order of collection")
                 break
     return found
 
 
-def _rises(values: Any) -> bool:
-    """Whether values rise, or fall, with their places far beyond chance."""
+def _order_of(values: Any) -> str:
+    """Say what order values are in if it is far beyond chance."""
     if len(values) < 20 or (values == values[0]).all():
-        return False
-    from scipy.stats import spearmanr
+        return ""
+    from scipy.stats import norm, rankdata, spearmanr
 
     correlation, chance = spearmanr(range(len(values)), values)
-    return bool(abs(correlation) > 0.5 and chance < _UNLIKELY)
+    if abs(correlation) > 0.5 and chance < _UNLIKELY:
+        return "look sorted"
+    ranks = rankdata(values) - (len(values) + 1) / 2
+    likeness = float(ranks[1:] @ ranks[:-1] / (ranks @ ranks)) + 1 / len(values)
+    if abs(likeness) > 0.2 and 2 * norm.sf(abs(likeness) * math.sqrt(len(values))) < _UNLIKELY:
+        return "follow one another, as if sorted in parts"
+    return ""
 
 
 def _arm_name(value: Any, number: int) -> str:

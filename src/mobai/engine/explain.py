@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.kernels.trials.engine import pair_evidences
 from mobai.kernels.stats.observations import BROKEN, KEPT
+from mobai.kernels.trials.engine import pair_evidences
 from mobai.kernels.trials.sampling.top_two import find_doubt
 from mobai.rules.sampling.base import opening
 from mobai.views import explanation_text, plural
@@ -137,7 +137,7 @@ def _next(engine: Engine, rng: np.random.Generator) -> tuple[int | None, str]:
         return arm, f"{name} is next: all other arms break a limit"
     if opening(observations) is not None:
         seen = observations.pulls
-        i, m = np.argwhere(seen == seen.min())[0]
+        i, m = min(np.argwhere(seen == seen.min()).tolist(), key=lambda one: one[0] != arm)
         return arm, (
             f"{name} is next: every arm must answer once, completely, before the rule can compare; "
             f"{problem.arms[i]} has the fewest answers with {engine.problem.metric_names[m]}: {seen.min():,}"
@@ -193,10 +193,17 @@ def _sentences(engine: Engine, x: float, pairs: tuple[Pair, ...], limits: tuple[
 
 
 def _held_up(engine: Engine) -> list[str]:
-    """Say which metrics wait to become evidence, and for what."""
-    problem = engine.problem
-    return [
-        f"{problem.metric_names[one.metric]}: {plural(one.values, 'result')} told, and no evidence before "
-        f"assignment {one.number} ({problem.arms[one.arm]}) is reported or given up"
-        for one in engine.waiting
-    ]
+    """Say which metrics wait to become evidence, and for what, and which are seldom reported."""
+    problem, found, waiting = engine.problem, [], {one.metric: one for one in engine.waiting}
+    reported, answered = engine.observations.pulls.sum(axis=0), engine.asks.answered
+    for m, metric in enumerate(problem.metrics):
+        if m in waiting:
+            values, number, arm = waiting[m][1:]
+            ends = "or dropped as lost" if metric.window is None else "or its window is over"
+            found.append(
+                f"{metric.name}: {plural(values, 'result')} told, and no evidence before assignment {number} "
+                f"({problem.arms[arm]}) is reported, {ends}"
+            )
+        elif reported[m] < answered:
+            found.append(f"{metric.name}: in {reported[m]:,} of {plural(answered, 'answer')}")
+    return found

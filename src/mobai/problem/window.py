@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mobai.errors import InputError
 from mobai.problem.family import Family, is_number
 
@@ -52,6 +54,9 @@ def check_window(name: str, family: Family, window: float | None, otherwise: flo
     if not is_number(window) or not 0 < window <= _LONGEST:
         raise InputError("window", f"must be a positive number of seconds, not {window!r}", metric=name)
     low, high = family.range
+    if not (math.isfinite(low) and math.isfinite(high)):
+        # Many equal values among others are no noise of a known shape.
+        raise InputError("window", "needs a metric with a range: bernoulli, or bounded=LOW..HIGH", metric=name)
     if not is_number(otherwise) or not low <= float(otherwise or 0.0) <= high:
         raise InputError("otherwise", f"must be a value that it can have, not {otherwise!r}", metric=name)
     if family.word == "bernoulli" and otherwise not in (0, 1):
