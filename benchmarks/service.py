@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.live import write_rounds
-from mobai import Experiment, views
+from mobai import Experiment
+from mobai.live import codec
 
 ARMS = ["a", "b", "c", "d"]
 OBJECTIVES = ["clicks:gaussian=1", "cost:min:gaussian=1"]
@@ -280,7 +281,7 @@ def sizes(folder: Path, rounds: int = 15) -> None:
     for _ in range(rounds):
         for pulls, test in tests.items():
             start = time.perf_counter()
-            views.status_json(test.status())
+            codec.status_json(test.status())
             times[pulls].append(1000 * (time.perf_counter() - start))
     short, long = (sorted(values)[rounds // 2] for values in times.values())
     print(f"status after 500,000 pulls {long:.1f} ms, after 1,000 {short:.1f} ms: ratio {long / short:.2f}")

@@ -10,7 +10,7 @@ from tests.live.rounds import ARMS, OBJECTIVES, new
 
 import mobai
 from mobai import Experiment, InputError
-from mobai.live.settings import problem_from_body
+from mobai.problem.codec import problem_of
 from mobai.store.journal import MemoryJournal
 
 
@@ -78,5 +78,5 @@ def test_names_and_deletion(tmp_path: Path) -> None:
 def test_objectives_of_earlier_versions(text: str, name: str, direction: str) -> None:
     """What was not an option was part of the name; their journals still say the same."""
     body = {"arms": ["A", "B"], "objectives": [text], "sd": [[1.0], [1.0]]}
-    (objective,) = problem_from_body(body).objectives
+    (objective,) = problem_of(body).objectives
     assert (objective.name, objective.direction) == (name, direction)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.live.rounds import new, run
 
-from mobai import Experiment, InputError, views
-from mobai.live import snapshots
+from mobai import Experiment, InputError
+from mobai.live import codec, snapshots
 from mobai.live.plot import plot_series
 
 
@@ -84,7 +84,7 @@ def test_an_explanation_is_the_verdict_pair_by_pair() -> None:
     assert found.reason.startswith(f"{found.next_arm} is next: ")
     assert len(found.sentences) == 2
     assert all(math.isfinite(pair.gap) for pair in found.pairs)
-    assert views.explanation_json(found)["next_arm"] == found.next_arm
+    assert codec.explanation_json(found)["next_arm"] == found.next_arm
 
 
 @pytest.mark.parametrize("rule", ["top-two", "mo-bai", "track-and-stop", "uniform"])

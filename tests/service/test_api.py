@@ -14,7 +14,8 @@ import pyarrow.parquet
 import pytest
 from tests.service.serving import API, NEW, Client, running
 
-from mobai import Experiment, delete, views
+from mobai import Experiment, delete
+from mobai.live import codec
 
 
 def ask(client: Client, n: int = 1, **headers: str) -> list[dict[str, Any]]:
@@ -174,7 +175,7 @@ def test_the_status_and_its_tag(client: Client, tmp_path: Path) -> None:
     path = f"{API}/spring"
     first = client("GET", path)
     local = Experiment.load(f"sqlite:///{tmp_path / 'test.db'}", "spring")
-    facts = json.loads(json.dumps(views.status_json(local.status())))
+    facts = json.loads(json.dumps(codec.status_json(local.status())))
     assert {key: value for key, value in first.json.items() if key != "stamp"} == facts
     assert client("GET", path, If_None_Match=first.headers["etag"]).code == 304
     local.ask()  # by another process than the service
@@ -188,9 +189,9 @@ def test_looking(client: Client, tmp_path: Path) -> None:
         tell(client, one["assignment"], click=one["assignment"] % 2, seconds=one["assignment"] / 2)
     local = Experiment.load(f"sqlite:///{tmp_path / 'test.db'}", "spring")
     path = f"{API}/spring"
-    assert client("GET", f"{path}/series").json == json.loads(json.dumps(views.series_json(local.series())))
+    assert client("GET", f"{path}/series").json == json.loads(json.dumps(codec.series_json(local.series())))
     found = client("GET", f"{path}/explain").json
-    assert found == {**views.explanation_json(local.explain()), "total": len(found["pairs"])}
+    assert found == {**codec.explanation_json(local.explain()), "total": len(found["pairs"])}
     assert client("GET", f"{path}/settings").json["settings"]["objectives"] == NEW["objectives"]
     events = client("GET", f"{path}/events").json["events"]
     assert [(one["seq"], one["hash"]) for one in events] == [(one.seq, one.hash) for one in local.history()]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.service.serving import running
 
-from mobai import views
+from mobai.live import codec
 from mobai.store.journal import MemoryJournal
 from mobai.testing import check_experiment
 
@@ -29,6 +29,6 @@ def test_differences_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """A service that answers otherwise is caught."""
     nothing: dict[str, object] = {"pairs": [], "limits": [], "next_arm": None, "reason": "", "sentences": []}
     with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, _):
-        monkeypatch.setattr(views, "explanation_json", lambda _: nothing)
+        monkeypatch.setattr(codec, "explanation_json", lambda _: nothing)
         with pytest.raises(AssertionError, match="explain"):
             check_experiment(client.address)

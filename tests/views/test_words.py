@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mobai import Experiment, views
+from mobai.live import codec
 from mobai.store.journal import Event, MemoryJournal
 
 
@@ -64,7 +65,7 @@ def test_what_is_outstanding() -> None:
     test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["a:gaussian=1", "b:gaussian=1"])
     for n, one in enumerate(test.ask(7)):
         test.tell(one, {"a": 1.0, "b": 1.0} if n < 2 else {"a": 1.0})
-    rows = views.status_json(test.status())["objectives"]
+    rows = codec.status_json(test.status())["objectives"]
     assert [(row["reported"], row["outstanding"]) for row in rows] == [(7, 0), (2, 5)]
 
 

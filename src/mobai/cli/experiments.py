@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from mobai import views
 from mobai.cli import formats, options
 from mobai.cli.loading import load_experiment
+from mobai.live import codec
 from mobai.live.storage import open_journal
 
 _COLUMNS = ("name", "arms", "objectives", "pulls", "pending", "decided", "state")
@@ -20,6 +20,6 @@ def command(storage: str, form: str) -> None:
     journal = open_journal(storage)
     rows = []
     for name in journal.names():
-        row = views.status_summary(load_experiment(journal, name).status())
+        row = codec.status_summary(load_experiment(journal, name).status())
         rows.append({**row, "decided": f"{row['decided']} of {row['objectives']}"})
     formats.emit(rows, form, _COLUMNS)

@@ -9,6 +9,7 @@ import click
 from mobai import views
 from mobai.cli import options, screen
 from mobai.cli.loading import load_experiment
+from mobai.live import codec
 
 
 @click.command("explain")
@@ -19,7 +20,7 @@ def command(name: str, storage: str, as_json: bool) -> None:
     """Say of the experiment NAME which pairs of arms hold it up, and what would be asked for next and why."""
     found = load_experiment(storage, name).explain()
     if as_json:
-        click.echo(json.dumps(views.explanation_json(found), indent=2, allow_nan=False))
+        click.echo(json.dumps(codec.explanation_json(found), indent=2, allow_nan=False))
         return
     screen.say(str(found))
     screen.say()

@@ -17,50 +17,11 @@ from mobai import views
 from mobai.cli import formats, options, progress, screen
 from mobai.cli.loading import load_experiment
 from mobai.errors import visible
+from mobai.live import codec
 
 if TYPE_CHECKING:
     from mobai.live.experiment import Experiment
     from mobai.live.status import Status
-
-_COLUMNS = (
-    "name",
-    "state",
-    "rule",
-    "delta",
-    "certified",
-    "remarks",
-    "pulls",
-    "pending",
-    "incomplete",
-    "dropped",
-    "expired",
-    "objective",
-    "direction",
-    "family",
-    "eps",
-    "leader_arm",
-    "decided",
-    "decided_at",
-    "decided_time",
-    "evidence",
-    "threshold",
-    "smallest_delta",
-    "reported",
-    "outstanding",
-    "forecast",
-    "arm",
-    "active",
-    "asked",
-    "rewards",
-    "mean",
-    "lower",
-    "upper",
-    "barred",
-    "limits",
-    "difference_lower",
-    "difference_upper",
-    "against_baseline",
-)
 
 
 @click.command("status")
@@ -79,9 +40,9 @@ def command(name: str, watch: bool, interval: float, storage: str, form: str) ->
     if form == "table":
         screen.out.print(picture(status))
     elif form == "json":
-        click.echo(json.dumps(views.status_json(status), indent=2, allow_nan=False))
+        click.echo(json.dumps(codec.status_json(status), indent=2, allow_nan=False))
     else:
-        formats.emit(views.status_rows(status), form, _COLUMNS)
+        formats.emit(codec.status_rows(status), form, codec.COLUMNS)
 
 
 def _watch(experiment: Experiment, interval: float) -> None:

@@ -14,6 +14,7 @@ from mobai.problem.guardrail import NOBODY
 from mobai.problem.problem import frozen
 from mobai.rules.stopping import Decision
 from mobai.theory.confidence import delta_of
+from mobai.views.facts import fact
 from mobai.views.notifications import NOBODY_QUALIFIES
 
 
@@ -57,22 +58,35 @@ class Verdict:
     """
 
     problem: Problem
-    log_inv_delta: float
+    log_inv_delta: float = field(metadata=fact("log(1/delta).", float))
     leaders: tuple[int, ...]
     leading: tuple[bool, ...]
     decisions: tuple[Decision | None, ...]
     evidence: FloatArray
     threshold: FloatArray
-    pulls: int
-    proven: bool
+    pulls: int = field(metadata=fact("Assignments that were answered.", int))
+    proven: bool = field(metadata=fact("Whether the stopping rule is proven, if the families hold.", bool))
     doubts: tuple[str | None, ...]
     reaches: Callable[[float], float] = field(repr=False)
     limits: tuple[tuple[int, ...], ...] = ()
-    refused: int = 0
-    lost: int = 0
-    alarms: tuple[str, ...] = ()
-    held: tuple[bool, ...] = ()
-    least: int = 0
+    refused: int = field(default=0, metadata=fact("Pulls that were lost because of their value.", int))
+    lost: int = field(
+        default=0,
+        metadata=fact("Pulls that were said to be lost for reasons that have nothing to do with any result.", int),
+    )
+    alarms: tuple[str, ...] = field(
+        default=(), metadata=fact("What else speaks against calling it certified.", list[str], write=list, read=tuple)
+    )
+    held: tuple[bool, ...] = field(
+        default=(),
+        metadata=fact(
+            "Per objective: it has the evidence, and too few to rule out rare extremes.",
+            list[bool],
+            write=list,
+            read=tuple,
+        ),
+    )
+    least: int = field(default=0, metadata=fact("How many rewards it takes to rule them out.", int))
 
     @property
     def delta(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from mobai.engine import Policy
 from mobai.errors import InputError
 from mobai.problem import Instance
-from mobai.problem.files import to_json
+from mobai.problem.codec import instance_json
 from mobai.rules.catalogue import rule_spec, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import StoppingRule
@@ -72,7 +72,7 @@ class SimulationSpec:
         groups = self.groups.items()
         return {
             "mobai": __version__,
-            "instance": to_json(self.instance),
+            "instance": instance_json(self.instance),
             "policies": {spec: [stopping.name for stopping in group.stoppings] for spec, group in groups},
             "certified": {spec: [s.name for s in group.stoppings if s.certified] for spec, group in groups},
             "log_inv_deltas": list(self.log_inv_deltas),

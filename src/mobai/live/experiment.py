@@ -36,10 +36,11 @@ from mobai.live.transactions import carry_out, carry_out_all
 from mobai.live.units import Unit
 from mobai.live.verify import Verification, verify_experiment
 from mobai.problem import Guardrail, Objective, Problem
+from mobai.problem.codec import problem_json
 from mobai.problem.objective import is_name
 from mobai.rows import Frame
 from mobai.store.journal import Event, Handle, Journal, sealed
-from mobai.views import experiment_html, problem_json
+from mobai.views import experiment_html
 
 Result = TypeVar("Result")
 

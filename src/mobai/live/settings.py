@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,16 +13,16 @@ import numpy.typing as npt
 from mobai.engine import RARE
 from mobai.engine.asks import AT_ONCE, ORDERS
 from mobai.errors import ConflictError, InputError
-from mobai.problem import Objective, Problem
+from mobai.problem import Problem
+from mobai.problem.codec import problem_json, problem_of
 from mobai.problem.family import FAMILIES, is_number
-from mobai.problem.objective import is_name, read_option
+from mobai.problem.objective import is_name
 from mobai.problem.problem import noise_table
 from mobai.rules.catalogue import parse_spec, rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import GLR
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.thresholds import INTERVAL_SHARE
-from mobai.views.data import problem_json
 
 # What a record says of an assignment beside its metrics.
 RESERVED = ("id", "unit", "arm", "status", "asked_at")
@@ -238,7 +237,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
 def from_body(body: Mapping[str, Any]) -> Settings:
     """Read the settings back."""
     return Settings(
-        problem=problem_from_body(body),
+        problem=problem_of(body),
         log_inv_delta=body["log_inv_delta"],
         rule=_rule(body["rule"]),
         seed=body["seed"],
@@ -286,34 +285,3 @@ def _rule(address: str) -> SamplingRule:
         if ":" not in name:
             raise
         return MissingRule(address, str(error))
-
-
-def problem_from_body(body: Mapping[str, Any]) -> Problem:
-    """Read a problem back."""
-    sd = np.array([[math.nan if value is None else value for value in row] for row in body["sd"]])
-    objectives = [_objective(text) for text in body["objectives"]]
-    limits = {"guardrails": body.get("guardrails", ()), "baseline": body.get("baseline")}
-    return Problem(body["arms"], objectives, sd, **limits)
-
-
-def _objective(text: str) -> Objective:
-    """Read an objective back; in journals of earlier versions, what is not an option belongs to the name."""
-    try:
-        return Objective.parse(text)
-    except InputError:
-        return _objective_of_earlier_versions(text)
-
-
-def _objective_of_earlier_versions(name: str) -> Objective:
-    """Take options off the end, each kind once, until there is none."""
-    options: dict[str, Any] = {}
-    while ":" in name:
-        head, _, last = name.rpartition(":")
-        try:
-            key, value = read_option(name, last)
-        except InputError:
-            break
-        if key in options or key == "bins":
-            break
-        options[key], name = value, head
-    return Objective(name, **options)

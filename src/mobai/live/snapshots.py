@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from mobai.live.settings import problem_from_body, to_body
+from mobai.live.settings import to_body
 from mobai.live.state import Milestone, State
+from mobai.problem.codec import problem_json, problem_of
 from mobai.rules.stopping import Decision
 from mobai.store.journal import Event, Snapshot
-from mobai.views.data import problem_json
 
 # Snapshots of another layout are ignored, and the journal is read from its beginning.
 _LAYOUT = 13
@@ -134,7 +134,7 @@ def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state.assignments.restore(
         {name: arrays[f"assignments_{name}"] for name in ("arms", "status", "since", "told", "by_clock")}
     )
-    problem, decisions = problem_from_body(facts["problem"]), _decisions(facts["decisions"])
+    problem, decisions = problem_of(facts["problem"]), _decisions(facts["decisions"])
     state.engine.restore(problem, arrays, decisions, facts["past"])
     state.timeline = [Milestone(*one) for one in facts["timeline"]]
     state.trace.restore(_part_of(arrays, "trace_"), state.engine.told, state.problem)

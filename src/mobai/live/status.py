@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +24,8 @@ from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
 from mobai.theory.observations import Observations
+from mobai.views.data import time_of, time_text
+from mobai.views.facts import fact
 from mobai.views.notifications import NOBODY_QUALIFIES
 
 
@@ -41,6 +43,15 @@ class HeldUp(NamedTuple):
     asked_at: float
     status: str
     until: float | None
+
+    def json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**self._asdict(), "asked_at": time_text(self.asked_at), "until": time_text(self.until)}
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> HeldUp:
+        """Return what :meth:`json` made plain data of."""
+        return cls(**{**row, "asked_at": time_of(row["asked_at"]), "until": time_of(row["until"])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +100,8 @@ class Status:
         Whether it was created by a version that weighed evidence in another way.
     """
 
-    name: str
-    rule: str
+    name: str = field(metadata=fact("The experiment.", str))
+    rule: str = field(metadata=fact("The sampling rule, with its options.", str))
     verdict: Verdict
     intervals: Intervals
     active: np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -98,27 +109,61 @@ class Status:
     answered: IntArray
     pulls: IntArray
     means: FloatArray
-    pending: int
-    incomplete: int
-    dropped: int
-    expired: int
-    waiting: tuple[HeldUp, ...]
-    late: int
-    worst: int
-    events: int
-    head: str
-    created_at: float
-    closed_at: float | None
-    paused_at: float | None
-    last_report_at: float | None
+    pending: int = field(metadata=fact("Assignments of which nothing was told yet.", int))
+    incomplete: int = field(metadata=fact("Answered, and waiting for a metric.", int))
+    dropped: int = field(metadata=fact("Assignments that were dropped.", int))
+    expired: int = field(metadata=fact("Assignments that were not answered in time.", int))
+    waiting: tuple[HeldUp, ...] = field(
+        metadata=fact(
+            "Metrics that are held up: how many results wait, and for which assignment.",
+            list[dict[str, Any]],
+            write=lambda found: [one.json() for one in found],
+            read=lambda rows: tuple(HeldUp.of(row) for row in rows),
+        )
+    )
+    late: int = field(metadata=fact("Results that came when it had been settled what their metric counts as.", int))
+    worst: int = field(metadata=fact("Results that were dropped, and count as the worst there could be.", int))
+    events: int = field(metadata=fact("How long the journal is.", int))
+    head: str = field(metadata=fact("The hash of the last event of the journal.", str))
+    created_at: float = field(metadata=fact("When it was created.", str, write=time_text, read=time_of))
+    closed_at: float | None = field(metadata=fact("When it was closed.", str | None, write=time_text, read=time_of))
+    paused_at: float | None = field(
+        metadata=fact("Since when it is paused.", str | None, write=time_text, read=time_of)
+    )
+    last_report_at: float | None = field(
+        metadata=fact("When something was told last.", str | None, write=time_text, read=time_of)
+    )
     barred: np.ndarray[tuple[int], np.dtype[np.bool_]]
     differences: Differences | None
-    concerns: tuple[Concern, ...]
-    ending: str | None
-    timeline: tuple[Milestone, ...]
-    past: tuple[tuple[str, str, int], ...]
+    concerns: tuple[Concern, ...] = field(
+        metadata=fact(
+            "Warnings, which are not part of the guarantee.",
+            list[dict[str, str | None]],
+            write=lambda found: [one._asdict() for one in found],
+            read=lambda rows: tuple(Concern(**row) for row in rows),
+        )
+    )
+    ending: str | None = field(metadata=fact("Why nothing is handed out.", str | None))
+    timeline: tuple[Milestone, ...] = field(
+        metadata=fact(
+            "Pauses, arms that came and went, the end.",
+            list[dict[str, Any]],
+            write=lambda found: [{**one._asdict(), "time": time_text(one.at)} for one in found],
+            read=lambda rows: tuple(Milestone(*(one[key] for key in Milestone._fields)) for one in rows),
+        )
+    )
+    past: tuple[tuple[str, str, int], ...] = field(
+        metadata=fact(
+            "Decisions that were undone because arms came or went.",
+            list[list[Any]],
+            write=lambda found: [list(one) for one in found],
+            read=lambda rows: tuple(map(tuple, rows)),
+        )
+    )
     forecast: Remaining | None
-    weighed_otherwise: bool = False
+    weighed_otherwise: bool = field(
+        default=False, metadata=fact("Begun by a version that weighed evidence in another way.", bool)
+    )
 
     @property
     def state(self) -> str:
@@ -217,7 +262,7 @@ def records_of(problem: Problem, assignments: Assignments) -> Iterator[dict[str,
             "id": number,
             "arm": problem.arms[assignments.arm(number)],
             "status": STATUS_NAMES[assignments.status(number)],
-            "asked_at": views.time_text(assignments.since(number)),
+            "asked_at": time_text(assignments.since(number)),
         }
         told = zip(problem.metric_names, assignments.rewards(number), strict=True)
         yield row | {name: value if math.isfinite(value) else None for name, value in told}

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from mobai.errors import InputError
+from mobai.problem.codec import instance_json, instance_of
 from mobai.problem.guardrail import is_guardrail
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
@@ -59,7 +60,7 @@ def save(instance: Instance, path: Path) -> None:
             if suffix == ".csv":
                 csv.writer(file).writerows(_csv_rows(instance))
             else:
-                file.write(json.dumps(to_json(instance), indent=2) + "\n")
+                file.write(json.dumps(instance_json(instance), indent=2) + "\n")
     except OSError as error:
         raise InputError(error.strerror or "cannot be written", source=str(path)) from None
 
@@ -128,21 +129,7 @@ def _read_json(text: str) -> Instance:
         raise InputError(f"is not valid JSON (line {error.lineno}: {error.msg})") from None
     except (RecursionError, ValueError):
         raise InputError("is not a JSON object with the key 'means' and numbers of a usual size") from None
-    if not isinstance(data, dict) or "means" not in data:
-        raise InputError("must be a JSON object with the key 'means'")
-    known = ("means", "sd", "arms", "objectives", "guardrails", "baseline")
-    unknown = sorted(set(data) - set(known))
-    if unknown:
-        raise InputError(f"unknown key {unknown[0]!r}; known are {', '.join(known)}")
-    for key in ("arms", "objectives", "guardrails"):
-        if not _is_list_of_strings(data.get(key, [])):
-            raise InputError(key, "must be a list of names")
-    limits = {"guardrails": data.get("guardrails", ()), "baseline": data.get("baseline")}
-    return Instance(data["means"], data.get("sd"), data.get("arms"), data.get("objectives"), **limits)
-
-
-def _is_list_of_strings(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return instance_of(data)
 
 
 def _csv_rows(instance: Instance) -> list[list[str]]:
@@ -159,15 +146,3 @@ def _csv_rows(instance: Instance) -> list[list[str]]:
     table = np.hstack([instance.means, instance.sd[:, stated]])
     rows = zip(instance.arms, table.tolist(), strict=True)
     return [header] + [[arm, *map(repr, row)] for arm, row in rows]
-
-
-def to_json(instance: Instance) -> dict[str, Any]:
-    """Return an instance as plain data, ready for JSON."""
-    return {
-        "arms": list(instance.arms),
-        "objectives": [str(objective) for objective in instance.objectives],
-        "means": instance.means.tolist(),
-        "sd": instance.sd.tolist(),
-        **({"guardrails": [str(one) for one in instance.problem.guardrails]} if instance.problem.guardrails else {}),
-        **({"baseline": instance.problem.baseline} if instance.problem.baseline is not None else {}),
-    }

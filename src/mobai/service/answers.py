@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
+
+from mobai.engine import Verdict
+from mobai.live.status import Status
+from mobai.views.facts import facts_in
 
 
 def _about(text: str) -> Any:
@@ -80,46 +84,17 @@ class MeanOut(BaseModel):
     upper: float | None
 
 
-class StatusOut(BaseModel):
-    """Where an experiment stands. Infinite numbers are null."""
-
-    name: str
+class _Tables(BaseModel):
     state: Annotated[str, _about("running, decided, paused, ended or closed")]
     stopped: Annotated[bool, _about("Whether every objective is decided.")]
-    rule: str
     delta: Annotated[float, _about("The error probability of all decisions together.")]
-    log_inv_delta: float
     certified: Annotated[
         bool, _about("Whether that probability holds: it is proven, and no reward contradicts its family.")
     ]
-    proven: bool
     doubts: Annotated[dict[str, str | None], _about("What speaks against the family of a metric.")]
-    refused: Annotated[int, _about("Pulls that were lost because of their value.")]
-    lost: Annotated[int, _about("Pulls that were said to be lost for reasons that have nothing to do with any result.")]
-    held: Annotated[list[bool], _about("Per objective: it has the evidence, and too few to rule out rare extremes.")]
-    least: Annotated[int, _about("How many rewards it takes to rule them out.")]
-    alarms: Annotated[list[str], _about("What else speaks against calling it certified.")]
     remarks: list[str]
-    pulls: Annotated[int, _about("Assignments that were answered.")]
     decided: Annotated[int, _about("How many objectives are decided.")]
-    pending: int
-    incomplete: Annotated[int, _about("Answered, and waiting for a metric.")]
-    dropped: int
-    expired: int
-    waiting: Annotated[
-        list[dict[str, Any]], _about("Metrics that are held up: how many results wait, and for which assignment.")
-    ]
-    worst: Annotated[int, _about("Results that were dropped, and count as the worst there could be.")]
-    late: Annotated[int, _about("Results that came when it had been settled what their metric counts as.")]
-    events: int
-    head: Annotated[str, _about("The hash of the last event of the journal.")]
     stamp: Annotated[str, _about("Another text whenever the status is another one.")]
-    created_at: str
-    closed_at: str | None
-    paused_at: str | None
-    last_report_at: Annotated[str | None, _about("When something was told last.")]
-    ending: Annotated[str | None, _about("Why nothing is handed out.")]
-    concerns: Annotated[list[dict[str, str | None]], _about("Warnings, which are not part of the guarantee.")]
     objectives: list[ObjectiveOut]
     guardrails: list[dict[str, Any]]
     baseline: str | None
@@ -128,10 +103,18 @@ class StatusOut(BaseModel):
     means: list[MeanOut]
     intervals: dict[str, Any]
     forecast: dict[str, float | None] | None
-    timeline: Annotated[list[dict[str, Any]], _about("Pauses, arms that came and went, the end.")]
-    past: Annotated[list[list[Any]], _about("Decisions that were undone because arms came or went.")]
-    weighed_otherwise: Annotated[bool, _about("Begun by a version that weighed evidence in another way.")]
     problem: dict[str, Any]
+
+
+def status_model(*kinds: type) -> type[BaseModel]:
+    """Return what a status is in JSON: its tables, and the facts that its dataclasses state."""
+    facts = {name: one for kind in kinds for name, one in facts_in(kind).items()}
+    named: dict[str, Any] = {name: (Annotated[one.type, _about(one.about)], ...) for name, one in facts.items()}
+    about = "Where an experiment stands. Infinite numbers are null."
+    return create_model("StatusOut", __base__=_Tables, __doc__=about, **named)
+
+
+StatusOut = status_model(Verdict, Status)
 
 
 class SummaryOut(BaseModel):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from mobai import views
+from mobai.live import codec
 from mobai.live.experiment import Experiment
 from mobai.live.operations import Operation
 from mobai.service.demo import Demo
@@ -167,7 +168,7 @@ class Service:
 
 
 def _status(experiment: Experiment) -> dict[str, Any]:
-    return views.status_json(experiment.status())
+    return codec.status_json(experiment.status())
 
 
 def _page(experiment: Experiment) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import time
 from typing import Any, NamedTuple
 
 from mobai import views
+from mobai.live import codec
 from mobai.live.experiment import Experiment
 from mobai.live.status import Status
 from mobai.service.experiments import OpenExperiments
@@ -56,7 +57,7 @@ class Summaries:
 def _summary(experiment: Experiment, last: Last) -> Summary:
     status, settings = experiment.status(), experiment.settings
     passes = status.closed_at is None and (settings.until is not None or settings.expire_after is not None)
-    return Summary(last, time.time(), passes, views.status_summary(status), _row(status))
+    return Summary(last, time.time(), passes, codec.status_summary(status), _row(status))
 
 
 def _row(status: Status) -> dict[str, Any]:

@@ -6,21 +6,12 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from mobai.views.words import status_remarks
-
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
-    from mobai.engine.explain import Explanation
-    from mobai.live.status import Status
-    from mobai.live.trace import Series
     from mobai.problem import FloatArray, IntArray, Problem
-    from mobai.store.journal import Event
     from mobai.theory.differences import Differences
     from mobai.theory.intervals import Intervals
-
-
-_SERIES = ("pulls", "at", "evidence", "asked", "rewards", "means", "lower", "upper")
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -109,197 +100,12 @@ def differences_json(problem: Problem, differences: Differences | None) -> list[
     ]
 
 
-def explanation_json(explanation: Explanation) -> dict[str, Any]:
-    """Return an explanation as plain data."""
-
-    def plain(row: Any) -> dict[str, Any]:
-        return {key: finite(value) if isinstance(value, float) else value for key, value in row._asdict().items()}
-
-    return {
-        "next_arm": explanation.next_arm,
-        "reason": explanation.reason,
-        "sentences": list(explanation.sentences),
-        "pairs": [plain(pair) for pair in explanation.pairs],
-        "limits": [plain(limit) for limit in explanation.limits],
-    }
-
-
 def means_json(problem: Problem, counts: IntArray, means: FloatArray, intervals: Intervals) -> list[dict[str, Any]]:
     """Return what is known of every arm in every objective, as plain data."""
     found = intervals_json(problem, intervals)
     for row, count, mean in zip(found, counts.ravel().tolist(), means.ravel().tolist(), strict=True):
         row |= {"rewards": count, "mean": finite(mean)}
     return found
-
-
-def status_json(status: Status) -> dict[str, Any]:
-    """Return a status as plain data: everything it says."""
-    verdict, more = status.verdict, status.forecast
-    objectives = objective_rows(verdict)
-    for m, row in enumerate(objectives):
-        row |= {
-            "reported": int(status.pulls[:, m].sum()),
-            "outstanding": int(verdict.pulls - status.pulls[:, m].sum()),
-            "forecast": None if more is None else finite(float(more.per_objective[m])),
-        }
-    arms = [
-        {
-            "arm": arm,
-            "active": bool(status.active[i]),
-            "barred": bool(status.barred[i]),
-            "asked": int(status.asked[i]),
-            "answered": int(status.answered[i]),
-            "forecast": None if more is None else finite(float(more.per_arm[i])),
-        }
-        for i, arm in enumerate(verdict.problem.arms)
-    ]
-    return {
-        "name": status.name,
-        "state": status.state,
-        "rule": status.rule,
-        "delta": verdict.delta,
-        "log_inv_delta": verdict.log_inv_delta,
-        "certified": verdict.certified,
-        "proven": verdict.proven,
-        "doubts": dict(zip(verdict.problem.metric_names, verdict.doubts, strict=True)),
-        "refused": verdict.refused,
-        "lost": verdict.lost,
-        "alarms": list(verdict.alarms),
-        "held": list(verdict.held),
-        "least": verdict.least,
-        "remarks": status_remarks(status),
-        "pulls": verdict.pulls,
-        "stopped": verdict.stopped,
-        "decided": sum(decision is not None for decision in verdict.decisions),
-        "pending": status.pending,
-        "incomplete": status.incomplete,
-        "dropped": status.dropped,
-        "expired": status.expired,
-        "waiting": [
-            {**one._asdict(), "asked_at": time_text(one.asked_at), "until": time_text(one.until)}
-            for one in status.waiting
-        ],
-        "worst": status.worst,
-        "late": status.late,
-        "events": status.events,
-        "head": status.head,
-        "created_at": time_text(status.created_at),
-        "closed_at": time_text(status.closed_at),
-        "paused_at": time_text(status.paused_at),
-        "last_report_at": time_text(status.last_report_at),
-        "ending": status.ending,
-        "concerns": [concern._asdict() for concern in status.concerns],
-        "objectives": objectives,
-        "guardrails": limits_json(verdict),
-        "baseline": verdict.problem.baseline,
-        "differences": differences_json(verdict.problem, status.differences),
-        "arms": arms,
-        "means": means_json(verdict.problem, status.pulls, status.means, status.intervals),
-        "intervals": {
-            "fitted": status.intervals.fitted,
-            "certified": status.intervals.certified,
-            "contradicted": status.intervals.contradicted.tolist(),
-        },
-        "forecast": None if more is None else {"samples": finite(more.samples)},
-        "timeline": [{**one._asdict(), "time": time_text(one.at)} for one in status.timeline],
-        "past": [list(one) for one in status.past],
-        "weighed_otherwise": status.weighed_otherwise,
-        "problem": problem_json(verdict.problem),
-    }
-
-
-def status_summary(status: Status) -> dict[str, Any]:
-    """Return a status in a few plain facts, for lists of experiments."""
-    verdict, objectives = status.verdict, len(status.verdict.decisions)
-    decided = sum(decision is not None for decision in verdict.decisions)
-    return {
-        "name": status.name,
-        "state": status.state,
-        "arms": int(status.active.sum()),
-        "objectives": objectives,
-        "decided": decided,
-        "pulls": verdict.pulls,
-        "pending": status.pending,
-        "certified": verdict.certified,
-        "warnings": len(status.concerns),
-        "last_report_at": time_text(status.last_report_at),
-        "created_at": time_text(status.created_at),
-    }
-
-
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """Return a problem as plain data; None for noise that is not known."""
-    return {
-        "arms": list(problem.arms),
-        "objectives": [str(objective) for objective in problem.objectives],
-        **({"guardrails": [str(guardrail) for guardrail in problem.guardrails]} if problem.guardrails else {}),
-        **({"baseline": problem.baseline} if problem.baseline is not None else {}),
-        "sd": [[None if math.isnan(value) else value for value in row] for row in problem.sd.tolist()],
-    }
-
-
-def series_json(series: Series) -> dict[str, Any]:
-    """Return how an experiment went as plain data: lists with an entry per point; None where nothing was known."""
-    arrays = {name: getattr(series, name) for name in _SERIES}
-    return {
-        "problem": problem_json(series.problem),
-        "arms": list(series.problem.arms),
-        "objectives": list(series.problem.objective_names),
-        "metrics": list(series.problem.metric_names),
-        "threshold": series.threshold,
-        # From which point on each arm takes part: NaN in the tables before that.
-        "since": [int((table != table).sum()) for table in series.lower[:, :, 0].T],
-        **{name: _finite_all(array.tolist()) for name, array in arrays.items()},
-    }
-
-
-def _finite_all(values: Any) -> Any:
-    """Return nested lists with None for what JSON has no word for."""
-    if isinstance(values, list):
-        return [_finite_all(value) for value in values]
-    return finite(values) if isinstance(values, float) else values
-
-
-def event_json(event: Event) -> dict[str, Any]:
-    """Return an event as plain data; ``at`` is a Unix time, which its hash covers."""
-    return {**event._asdict(), "time": time_text(event.at)}
-
-
-def status_rows(status: Status) -> list[dict[str, Any]]:
-    """Return a status as flat rows, one per arm and objective, for CSV."""
-    facts = status_json(status)
-    keys = ("name", "state", "rule", "delta", "certified", "pulls", "pending", "incomplete", "dropped", "expired")
-    about = {**{key: facts[key] for key in keys}, "remarks": "; ".join(facts["remarks"])}
-    objectives = {row["objective"]: row for row in facts["objectives"]}
-    arms = {row["arm"]: row for row in facts["arms"]}
-    limits: dict[tuple[str, str], list[str]] = {}
-    for one in facts["guardrails"]:
-        if one["status"] is not None:
-            limits.setdefault((one["arm"], one["metric"]), []).append(one["status"])
-    differences = {
-        (one["arm"], one["metric"]): {
-            "difference_lower": one["lower"],
-            "difference_upper": one["upper"],
-            "against_baseline": one["verdict"],
-        }
-        for one in facts["differences"] or ()
-    }
-    return [
-        {
-            **about,
-            **{
-                f"leader_{key}" if key == "arm" else key: value
-                for key, value in objectives.get(row["objective"], {}).items()
-            },
-            "active": arms[row["arm"]]["active"],
-            "barred": arms[row["arm"]]["barred"],
-            "asked": arms[row["arm"]]["asked"],
-            **row,
-            "limits": "; ".join(limits.get((row["arm"], row["objective"]), ())),
-            **differences.get((row["arm"], row["objective"]), {}),
-        }
-        for row in facts["means"]
-    ]
 
 
 def analysis_json(analysis: Analysis) -> dict[str, Any]:
@@ -329,6 +135,11 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
 def finite(value: float) -> float | None:
     """Return the number, or None if JSON has no word for it."""
     return value if math.isfinite(value) else None
+
+
+def time_of(text: str | None) -> Any:
+    """Return the Unix time that :func:`time_text` made a text of; None for none."""
+    return None if text is None else datetime.fromisoformat(text).timestamp()
 
 
 def time_text(at: float | None) -> str | None:

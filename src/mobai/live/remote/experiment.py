@@ -18,11 +18,12 @@ from mobai.engine.explain import Explanation
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live import operations
 from mobai.live.assignments import Assignment
+from mobai.live.codec import explanation_of, series_of, status_of, verdict_of
 from mobai.live.experiment import Experiment
 from mobai.live.ledger import Ledger
 from mobai.live.remote.client import Answer, HttpClient
 from mobai.live.remote.journal import HttpJournal
-from mobai.live.remote.reading import explanation_of, reading, series_of, status_of, verdict_of
+from mobai.live.remote.reading import reading
 from mobai.live.reports import Metrics, measured, observations_of, pair_of, reports_of
 from mobai.live.settings import Settings, from_body
 from mobai.live.status import Status

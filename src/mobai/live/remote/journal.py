@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from mobai.errors import InputError
+from mobai.live.codec import events_of
 from mobai.live.remote.client import HttpClient
-from mobai.live.remote.reading import events_of, reading
+from mobai.live.remote.reading import reading
 from mobai.store.journal import ANYTHING, Event, Handle, Last, Log, Snapshot, another_history, check_handle
 
 _EVENTS_AT_A_TIME = 5_000

@@ -11,9 +11,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from mobai import views
 from mobai.errors import ConflictError, NotFoundError, StorageError
-from mobai.live import operations
+from mobai.live import codec, operations
 from mobai.live.experiment import Experiment
 from mobai.live.operations import Operation
 from mobai.live.settings import is_own_rule, new_settings, to_body
@@ -123,7 +122,7 @@ async def settings(request: Request, name: str) -> Response:
 @router.get("/experiments/{name}/series", openapi_extra=needs("read"), summary="How it went")
 async def series(request: Request, name: str) -> Response:
     """Return some hundred points of evidence, counts, means and intervals, over pulls and time."""
-    found = await service_of(request).read(name, lambda experiment: views.series_json(experiment.series()))
+    found = await service_of(request).read(name, lambda experiment: codec.series_json(experiment.series()))
     return answer(found)
 
 
@@ -140,7 +139,7 @@ async def explain(
     """
     found = await service_of(request).read(name, lambda experiment: experiment.explain())
     part = replace(found, pairs=found.pairs[skip : skip + limit])
-    return answer({**views.explanation_json(part), "total": len(found.pairs)})
+    return answer({**codec.explanation_json(part), "total": len(found.pairs)})
 
 
 @router.get("/experiments/{name}/stream", openapi_extra=needs("read"), summary="Follow an experiment")

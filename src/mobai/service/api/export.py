@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from mobai import views
+from mobai.live import codec
 from mobai.live.experiment import Experiment
 from mobai.service.answers import EventsOut
 from mobai.service.api.common import PROBLEMS, ScopedRoute, answer, needs, service_of
@@ -28,7 +29,7 @@ async def events(
 ) -> Response:
     """Return events after a number. Each has its hash, which covers the one before."""
     found = await service_of(request).read(name, lambda experiment: experiment.events(after, limit))
-    return answer({"events": [views.event_json(event) for event in found]})
+    return answer({"events": [codec.event_json(event) for event in found]})
 
 
 @router.get("/experiments/{name}/assignments.csv", openapi_extra=needs("read"), summary="Assignments as CSV")
