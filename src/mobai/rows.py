@@ -19,6 +19,9 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from mobai.errors import InputError
 from mobai.extras import need
 
@@ -56,21 +59,42 @@ def frame_rows(data: Any) -> list[Row] | None:
 
     A cell without a value is left out of its row.
     """
+    columns = frame_columns(data)
+    if columns is None:
+        return None
+    named = [[(name, cell) for cell in cells] for name, cells in columns.items()]
+    return [dict(one for one in row if one[1] is not None) for row in zip(*named, strict=True)]
+
+
+def frame_columns(data: Any) -> dict[str, list[Any]] | None:
+    """Return the columns of a data frame, as :func:`frame_rows` does its rows: None for cells without a value."""
     if hasattr(data, "to_dict") and hasattr(getattr(data, "columns", None), "is_unique"):
-        names, rows = (
-            [str(name) for name in data.columns],
-            data.to_dict(orient="records") if data.columns.is_unique else [],
-        )
+        names, columns = list(map(str, data.columns)), [data.iloc[:, n] for n in range(len(data.columns))]
+        cells = [column.tolist() for column in columns]
     elif hasattr(data, "to_dicts") and hasattr(data, "columns"):
-        names, rows = list(data.columns), data.to_dicts()
+        names = list(data.columns)
+        cells = [data[name].to_list() for name in names]
     elif hasattr(data, "__arrow_c_stream__"):
         table = _arrow_table(data)
-        names = table.column_names
-        rows = table.to_pylist() if len(set(names)) == len(names) else []
+        names, cells = table.column_names, [column.to_pylist() for column in table.columns]
     else:
         return None
     _refuse_twice(names, "column")
-    return [{str(name): value for name, value in row.items() if not _is_empty(value)} for row in rows]
+    return {
+        name: [None if _is_empty(cell) else cell for cell in found] for name, found in zip(names, cells, strict=True)
+    }
+
+
+def numbers_in(cells: Sequence[Any]) -> npt.NDArray[np.float64] | None:
+    """Return a column of numbers and empty cells, NaN for those; None if there is more to it, cell by cell."""
+    kinds = set(map(type, cells))
+    try:
+        if kinds <= {float, int, bool, type(None)} or (kinds == {str} and not any("_" in cell for cell in cells)):
+            found = np.array(cells, np.float64)
+            return None if np.isinf(found).any() or (str in kinds and np.isnan(found).any()) else found
+    except (ValueError, OverflowError):
+        pass
+    return None
 
 
 def _arrow_table(data: Any) -> Any:
@@ -83,8 +107,8 @@ def _arrow_table(data: Any) -> Any:
 
 def _is_empty(value: Any) -> bool:
     """Whether a cell of a frame has no value: None, NaN and their relatives, which differ from themselves."""
-    if value is None:
-        return True
+    if value is None or isinstance(value, str):
+        return value is None
     differs = value != value
     return bool(differs) if isinstance(differs, bool) or hasattr(differs, "dtype") else type(value).__name__ == "NAType"
 

@@ -21,8 +21,8 @@ from mobai.analysis.logs import (
     read_log,
 )
 from mobai.engine import RARE, Engine, Verdict
-from mobai.engine.asks import Resolution, left_out
 from mobai.engine.concerns import reward_concerns
+from mobai.engine.engine import check_rare
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
 from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
@@ -139,18 +139,13 @@ def analyse(
 def analyse_log(log: Log, log_inv_delta: float, *, ordered: bool = False, rare: float | None = RARE) -> Analysis:
     """Say what a log proves, as one moment or, ``ordered``, row by row."""
     problem = log.problem
+    check_rare(rare)
     engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta, rare=rare, follows_health=ordered)
-    tied = (log.with_the_one_before or [False] * len(log.arms)) if ordered else [n > 0 for n in range(len(log.arms))]
-    moments: list[list[Resolution]] = []
-    for arm, rewards, more in zip(log.arms, log.rewards, tied, strict=True):
-        outcome = Resolution(engine.record(arm, more=more), left_out(rewards))
-        if more:
-            moments[-1].append(outcome)
-        else:
-            moments.append([outcome])
-    for moment in moments:
-        engine.hear(moment)
-    engine.catch_up()
+    if ordered:
+        together = np.zeros(len(log.arms), np.bool_) if log.with_the_one_before is None else log.with_the_one_before
+    else:
+        together = np.arange(len(log.arms)) > 0
+    engine.ingest(log.arms, log.rewards, together)
     counts = engine.observations.pulls
     rows = np.bincount(log.arms, minlength=problem.shape[0])
     with np.errstate(invalid="ignore"):

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError, did_you_mean
-from mobai.problem import Guardrail, Objective, Problem
+from mobai.problem import FloatArray, Guardrail, IntArray, Objective, Problem
 from mobai.problem.problem import read_objectives
-from mobai.rows import Row, frame_rows, number_in, read_rows
+from mobai.rows import Row, frame_columns, number_in, numbers_in, read_rows
 
 ASSUMPTION = (
     "This holds if which arm came next, and when the collection ended, did not depend on outcomes that are not among "
@@ -28,6 +29,7 @@ NOT_LOOKED_AT = "Not looked for, since the order of the rows is not known: drift
 NOTHING_FOUND = "Looked for, and not found: drift, outliers."
 # How unlikely an order must be to be called one by value or arm.
 _UNLIKELY = 1e-6
+Columns = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +43,20 @@ class Log:
     arms
         The index of each row's arm.
     rewards
-        Of each row: one reward per objective, NaN where it is missing.
+        Of each row: one reward per metric, NaN where it is missing.
     with_the_one_before
         Of each row: whether it has the same time as the one before; None without times.
     """
 
     problem: Problem
-    arms: list[int]
-    rewards: list[list[float]]
-    with_the_one_before: list[bool] | None = None
+    arms: IntArray
+    rewards: FloatArray
+    with_the_one_before: npt.NDArray[np.bool_] | None = None
 
     def rows(self) -> Iterable[tuple[str, dict[str, float | None]]]:
         """Return the name of each row's arm and its metrics, None where missing; rows without any are left out."""
         names = self.problem.metric_names
-        for arm, rewards in zip(self.arms, self.rewards, strict=True):
+        for arm, rewards in zip(self.arms.tolist(), self.rewards.tolist(), strict=True):
             told = {name: None if math.isnan(reward) else reward for name, reward in zip(names, rewards, strict=True)}
             if any(reward is not None for reward in told.values()):
                 yield self.problem.arms[arm], told
@@ -74,11 +76,10 @@ def read_log(
     """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
     if not isinstance(arm, str):
         raise InputError("arm", f"must be the name of a column, not {arm!r}")
-    rows, metrics = _rows_of(data), read_objectives(objectives)
+    columns, metrics = _columns_of(data), read_objectives(objectives)
     tied = None
     if time is not None:
-        rows, tied = _in_order_of(rows, time)
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+        columns, tied = _in_order_of(columns, time)
     guarded = [one if isinstance(one, Guardrail) else Guardrail.parse(one) for one in guardrails]
     named = [(objective.name, "objectives") for objective in metrics]
     named += [(guardrail.metric, "guardrails") for guardrail in guarded]
@@ -86,45 +87,61 @@ def read_log(
         raise InputError("arm", f"the column {arm!r} is an objective or a guardrail, too")
     for column, what in ((arm, "arm"), *named):
         if column not in columns:
-            guess = did_you_mean(column, columns)
+            guess = did_you_mean(column, list(columns))
             hint = "; name it with --arm-column, or arm=" if what == "arm" and not guess else guess
             raise InputError(what, f"there is no column {column!r}; there are {', '.join(map(str, columns))}{hint}")
-    names = [_arm_name(row.get(arm), number) for number, row in enumerate(rows, start=1)]
+    names = [_arm_name(cell, number) for number, cell in enumerate(columns[arm], start=1)]
     known = list(dict.fromkeys(names)) if arms is None else arms
     problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline)
     place = {name: index for index, name in enumerate(problem.arms)}
     for number, name in enumerate(names, start=1):
         if name not in place:
             raise InputError("arm", f"must be one of {', '.join(problem.arms)}, not {name!r}", row=number)
-    rewards = [_rewards(problem, row, n) for n, row in enumerate(rows, 1)]
-    return Log(problem, [place[name] for name in names], rewards, tied)
+    rewards = _table_of(problem, columns)
+    return Log(problem, np.array([place[name] for name in names]), rewards, tied)
 
 
-def _rows_of(data: Any) -> Sequence[Row]:
-    if isinstance(data, str | Path):
-        return read_rows(data)
-    framed = frame_rows(data)
+def _columns_of(data: Any) -> Columns:
+    framed = None if isinstance(data, str | Path) else frame_columns(data)
     if framed is not None:
-        rows: list[Row] = framed
+        rows: Sequence[Row] = [{}] if any(framed.values()) else []
+    elif isinstance(data, str | Path):
+        rows = read_rows(data)
     elif isinstance(data, Iterable):
         rows = list(data)
     else:
         raise InputError("data", f"must be a file, a data frame or rows, not {type(data).__name__}")
     if not rows or not all(isinstance(row, Mapping) for row in rows):
         raise InputError("data", "must be at least one row, each a mapping from column to value")
-    return rows
+    if framed is not None:
+        return framed
+    names = dict.fromkeys(key for row in rows for key in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _in_order_of(rows: Sequence[Row], column: str) -> tuple[list[Row], list[bool]]:
-    """Return rows in the order of a column of times, and which have the same time as the one before."""
-    if not isinstance(column, str) or not any(column in row for row in rows):
-        columns = dict.fromkeys(str(key) for row in rows for key in row)
-        raise InputError("time", f"there is no column {column!r}; there are {', '.join(columns)}")
-    given = [row.get(column) for row in rows]
+def _table_of(problem: Problem, columns: Columns) -> FloatArray:
+    """Return one reward per row and metric: column by column where they are what they should be, else row by row."""
+    found = [numbers_in(columns[metric.name]) for metric in problem.metrics]
+    for metric, numbers in zip(problem.metrics, found, strict=True):
+        if numbers is None or not problem.accepts_all(metric, numbers[~np.isnan(numbers)]):
+            cells = zip(*(columns[one.name] for one in problem.metrics), strict=True)
+            return np.array([_rewards(problem, row, n) for n, row in enumerate(cells, 1)])
+        if metric.otherwise is not None:
+            numbers[np.isnan(numbers)] = metric.otherwise
+    return np.column_stack([numbers for numbers in found if numbers is not None])
+
+
+def _in_order_of(columns: Columns, column: str) -> tuple[Columns, npt.NDArray[np.bool_]]:
+    """Return columns in the order of one of times, and which rows have the same time as the one before."""
+    if not isinstance(column, str) or column not in columns:
+        raise InputError("time", f"there is no column {column!r}; there are {', '.join(map(str, columns))}")
+    given = columns[column]
     numbers = all(_is_number(value) for value in given)
-    times = [_time(value, column, number, numbers) for number, value in enumerate(given, start=1)]
-    order = sorted(range(len(rows)), key=lambda n: times[n])
-    return [rows[n] for n in order], [k > 0 and times[n] == times[order[k - 1]] for k, n in enumerate(order)]
+    times = np.array([_time(value, column, number, numbers) for number, value in enumerate(given, start=1)])
+    order = np.argsort(times, kind="stable")
+    tied = np.append(False, np.diff(times[order]) == 0)
+    places = order.tolist()
+    return {name: [cells[n] for n in places] for name, cells in columns.items()}, tied
 
 
 def _is_number(value: Any) -> bool:
@@ -153,16 +170,14 @@ def looks_sorted(log: Log) -> list[str]:
     correlation of neighbouring ranks, after Wald and Wolfowitz). Of rows of one time, which have no order, the mean
     counts.
     """
-    import numpy as np
-
-    arms, found = np.array(log.arms), []
+    arms, rewards, found = log.arms, log.rewards, []
     runs, shares = int((np.diff(arms) != 0).sum()) + 1, np.bincount(arms) / max(len(arms), 1)
     seen = int((shares > 0).sum())
     expected = 1 + (len(arms) - 1) * (1 - float((shares**2).sum()))
     if len(arms) >= 20 and seen > 1 and runs <= 2 * seen and runs < expected / 5:
         found.append("the rows look sorted by arm, not in the order of collection")
-    rewards, tied = np.array(log.rewards), log.with_the_one_before or [False] * len(arms)
-    moments = np.cumsum(~np.array(tied, dtype=bool))
+    tied = log.with_the_one_before
+    moments = np.arange(len(arms)) if tied is None else np.cumsum(~tied)
     for m, name in enumerate(log.problem.metric_names):
         for arm in range(log.problem.shape[0]):
             told = (arms == arm) & np.isfinite(rewards[:, m])
@@ -196,7 +211,8 @@ def _arm_name(value: Any, number: int) -> str:
     return str(value)
 
 
-def _rewards(problem: Problem, row: Row, number: int) -> list[float]:
+def _rewards(problem: Problem, cells: Sequence[Any], number: int) -> list[float]:
+    row = dict(zip(problem.metric_names, cells, strict=True))
     try:
         told = {metric.name: number_in(row, metric.name) for metric in problem.metrics}
         for metric in problem.metrics:

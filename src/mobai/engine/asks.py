@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.kernels.programs.dense import Integers
-from mobai.problem import FloatArray
+from mobai.problem import FloatArray, IntArray
 
 # Those that can be chosen; and that of experiments of earlier versions.
 ORDERS = ("asked", "told")
@@ -136,6 +136,30 @@ class Asks:
             self.go_on(at)
         else:
             self._read_as_told(complete, at)
+
+    def add_resolved(self, arms: IntArray, values: FloatArray, together: npt.NDArray[np.bool_]) -> None:
+        """Take down asks with all that comes of them; those ``together`` with the one before are read with it.
+
+        What :meth:`add` and :meth:`hear` would do, one group after the other, of any number of them at once. Nothing
+        that was asked for before may be waited for.
+        """
+        assert self._order == "asked"
+        assert set(self._read) == {self.count}
+        told = np.asarray(np.isfinite(values).any(axis=1))
+        ends = np.flatnonzero(np.append(~together[1:], True)) + 1
+        self.count += len(arms)
+        self.answered += int(told.sum())
+        self._resolved, self._read = ([self.count] * self._metrics for _ in range(2))
+        self._forgotten, self._arms, self._starts = self.count, array("i"), array("q")
+        self._values, self._seen = array("d"), bytearray()
+        self._told.extend(arms, np.where(np.isfinite(values), values, LEFT_OUT), told, ends)
+        rows = np.append(0, told.cumsum())[ends] + len(self._rows)
+        apart, before, moments = np.diff(ends, prepend=0) == 1, len(self._rows), len(self._rows.ends)
+        self._rows.extend(arms[told], values[told], np.ones(int(told.sum()), np.bool_), rows)
+        for last, alone in zip(rows.tolist(), apart.tolist(), strict=True):
+            if last > before:
+                moments, before = moments + 1, last
+                self._looks.append(Look(None, last, moments, alone))
 
     def pass_over(self, arms: Iterable[int]) -> None:
         """Wait no longer for what was asked of these arms."""
@@ -324,6 +348,15 @@ class _Rows:
         self._first.append(first)
         self._values.extend(values)
         self.pulls += first
+
+    def extend(self, arms: IntArray, values: FloatArray, first: npt.NDArray[np.bool_], ends: Integers) -> None:
+        """Add many rows, in moments that end after so many of all rows."""
+        begin = self.ends[-1] if self.ends else 0
+        self._arms += arms.tolist()
+        self._first += first.tolist()
+        self._values.frombytes(np.ascontiguousarray(values, np.float64).tobytes())
+        self.pulls += int(first.sum())
+        self.ends += [end for end in np.unique(ends).tolist() if end > begin]
 
     def end(self) -> None:
         """End the moment, if there is anything in it."""

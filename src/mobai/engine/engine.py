@@ -31,11 +31,11 @@ from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.health import HealthArrays, note_rewards
 from mobai.kernels.stats.observations import BROKEN
 from mobai.kernels.trials.engine import pair_evidences
-from mobai.problem import FloatArray, Problem
+from mobai.problem import FloatArray, IntArray, Problem
+from mobai.problem.family import is_number
 from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import Decision, StoppingRule
-from mobai.rules.stopping.glr import RosterMonitor
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.differences import Differences, difference_intervals
 from mobai.theory.forecast import Remaining, at_least, remaining_samples, remaining_with_limits
@@ -44,6 +44,13 @@ from mobai.theory.observations import Moment, Observations
 
 # How rare an extreme may be that must not hide, in data from the world.
 RARE = 0.02
+_LEAST_RARE = 1e-6
+
+
+def check_rare(rare: float | None) -> None:
+    """Refuse what cannot be how rare an extreme is."""
+    if rare is not None and not (is_number(rare) and _LEAST_RARE <= rare < 1):
+        raise InputError("rare", f"must be a number from {_LEAST_RARE:g}, less than 1, or None, not {rare!r}")
 
 
 class Engine:
@@ -201,6 +208,17 @@ class Engine:
         if self.problem.guardrails:
             self.catch_up()  # whom to wait for depends on it
 
+    def ingest(self, arms: IntArray, rewards: FloatArray, together: npt.NDArray[np.bool_]) -> None:
+        """Take in pulls of which nothing will come any more, in the objectives' own units, NaN where there is none.
+
+        Those that are ``together`` with the one before are read with it, and evidence is looked at after the last.
+        """
+        for arm, times in enumerate(np.bincount(arms).tolist()):
+            self.observations.ask(arm, times)
+            self.sampling.ask(arm, times)
+        self.asks.add_resolved(arms, rewards, together)
+        self.catch_up()
+
     def forget_ask(self, arm: int) -> None:
         """Count a pull of an arm as never asked for: nothing of it was told, and what will not come is told apart."""
         self.observations.ask(arm, -1)
@@ -210,9 +228,6 @@ class Engine:
         """Count a pull that was given up as asked for after all."""
         self.observations.ask(arm)
         self.sampling.ask(arm)
-
-    # How many looks make :meth:`catch_up` fold them; two, once that is compiled.
-    worth_folding = 64
 
     def catch_up(self) -> None:
         """Let sampling and evidence take in what they are behind with."""
@@ -246,9 +261,9 @@ class Engine:
 
     def _can_fold(self, looks: Sequence[Look]) -> bool:
         """Whether there is a faster way: nothing is limited, the default threshold, asked for one by one."""
-        if len(looks) < self.worth_folding or self.health is None or self.problem.guardrails:
+        if self.health is None or self.problem.guardrails or not self._evidence.folds(len(looks)):
             return False
-        return isinstance(self._evidence.monitor, RosterMonitor) and all(look.apart for look in looks)
+        return all(look.apart for look in looks)
 
     def _fold(self, rows: Rows | None, looks: Sequence[Look]) -> None:
         """Do what :meth:`_read` does for one look after the other, faster."""

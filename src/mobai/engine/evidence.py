@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 
 from mobai.errors import InputError
+from mobai.kernels.jit.compiled import is_compiled
 from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.health import HealthArrays
 from mobai.kernels.stats.repeats import RepeatArrays
+from mobai.kernels.trials.engine import fold
 from mobai.problem import IntArray, Problem
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.rules.stopping.glr import RosterMonitor
 from mobai.theory.observations import Moment, Observations
+
+_WORTH_COMPILING = 64
 
 
 class Evidence:
@@ -45,6 +49,10 @@ class Evidence:
         self.observations.tell_in_order(rows, ends)
         settled = self._settle()
         return self.monitor.look(self.observations, at) or settled
+
+    def folds(self, looks: int) -> bool:
+        """Whether so many looks are worth :meth:`fold`: a few where it is compiled, else as many as compiling it."""
+        return isinstance(self.monitor, RosterMonitor) and looks >= (2 if is_compiled(fold) else _WORTH_COMPILING)
 
     def fold(
         self, repeats: RepeatArrays, health: HealthArrays, rows: Moment, looks: Integers, begin: int

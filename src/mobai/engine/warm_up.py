@@ -64,10 +64,9 @@ def _play(rule: SamplingRule) -> None:
 
 def warm_up_folding() -> None:
     """Compile, or load from the cache, what reads long journals."""
-    Engine.worth_folding = 2
     problem = Problem(2, ["one:bernoulli"])
     engine = Engine(problem, Uniform(), GLR(reserve=0.1), log_inv_delta=1.0, follows_health=True)
-    for _ in range(2):
+    for _ in range(64):
         engine.hear([Resolution(engine.ask(0), [1.0])])
     engine.catch_up()
 

@@ -184,6 +184,10 @@ class Problem:
                 raise InputError(None, f"must be {objective.family.accepted}, not {value!r}", metric=objective.name)
         return values
 
+    def accepts_all(self, metric: Objective, values: FloatArray) -> bool:
+        """Whether :meth:`check_rewards` would accept all these numbers for a metric."""
+        return bool((np.abs(values) <= _LARGEST).all()) and all(map(metric.family.accepts, values.tolist()))
+
     def orient(self, rewards: Iterable[float]) -> list[float]:
         """Turn one reward per metric so that more is better."""
         return [reward * sign for reward, sign in zip(rewards, self.signs.tolist(), strict=True)]

@@ -37,6 +37,11 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
         return _compile(function, cache=cached)
 
 
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Whether an entry has been compiled, or loaded from the cache, in this process."""
+    return not interpreted() and bool(getattr(function, "signatures", ()))
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that only other kernels call, and that makes no arrays."""
     return _compile_part(function, _nrt=False)
