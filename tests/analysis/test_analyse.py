@@ -307,3 +307,30 @@ def test_rows_of_the_same_time_are_read_together() -> None:
         ]
         with pytest.raises(InputError, match=r"row 4: at must be a number or an ISO 8601 time|row 1: at must"):
             analyse(rows, ["x:gaussian=1"], time="at")
+
+
+@pytest.mark.parametrize("rare", [0, 1, 2, -1, "never", True])
+def test_how_rare_is_checked(rare: Any) -> None:
+    with pytest.raises(InputError, match="rare must be a number from 1e-06, less than 1, or None, not "):
+        analyse([{"arm": "A", "x": 1}, {"arm": "B", "x": 0}], ["x:bernoulli"], rare=rare)
+
+
+def test_columns_are_read_as_rows_are() -> None:
+    """Whatever cells hold, and in whichever form they come: numbers, texts, truth values, nothing."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    numbers = [{"arm": "AB"[n % 2], "x": float(rng.random()), "y": bool(rng.random() < 0.4)} for n in range(60)]
+    holes = [row if n % 7 else {"arm": row["arm"], "y": row["y"]} for n, row in enumerate(numbers)]
+    texts = [{key: str(value) for key, value in row.items()} for row in holes]
+    for rows in (numbers, holes):
+        forms = [rows, pandas.DataFrame(rows), [{key: str(value) for key, value in row.items()} for row in rows]]
+        found = [analyse(one, ["x:bounded=0..1", "y:bernoulli"]) for one in forms]
+        for one in found[1:]:
+            np.testing.assert_array_equal(one.verdict.evidence, found[0].verdict.evidence)
+            np.testing.assert_array_equal(one.counts, found[0].counts)
+    texts[4]["x"] = "1_0"
+    with pytest.raises(InputError, match="row 5: x must be a number, not '1_0'"):
+        analyse(texts, ["x:bounded=0..1", "y:bernoulli"])
+    for bad, words in ((math.inf, "must be a number, not 'inf'"), (2.0, "must be between 0 and 1|must be")):
+        with pytest.raises(InputError, match=f"row 2: .*x.* {words}"):
+            analyse([numbers[0], {**numbers[1], "x": bad}], ["x:bounded=0..1", "y:bernoulli"])

@@ -103,8 +103,8 @@ def test_what_waits_is_explained() -> None:
     test.tell_all([(one, {"click": 1.0, "latency": 2.0}) for one in others])
     waits = [sentence for sentence in test.explain().sentences if "no evidence before" in sentence]
     assert waits == [
-        f"{name}: 3 results told, and no evidence before assignment 1 ({first.arm}) is reported, or dropped as lost"
-        for name in ("click", "latency")
+        f"{name}: 3 results told, and no evidence before assignment 1 ({first.arm}) is reported, or {ends}"
+        for name, ends in (("click", "dropped"), ("latency", "dropped as lost"))
     ]
 
 

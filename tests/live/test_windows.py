@@ -192,3 +192,21 @@ def test_the_short_form() -> None:
 def test_what_is_no_window(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Objective.parse(text)
+
+
+def test_what_waits_for_its_window_alone_is_not_dropped_by_age(clock: list[float]) -> None:
+    test = new(None, SIGNUP, "seconds:min:bounded=0..9")
+    one, two, three = test.ask(3)
+    test.tell_all([(one, {"seconds": 1.0}), (two, {"signup": 1})])
+    clock[0] += 60
+    assert test.drop_older(10) == 2
+    assert (test.status().incomplete, test.status().dropped) == (1, 1)
+    test.tell(one, {"signup": 1})
+    assert test.status().pulls[0].tolist() == [1, 1]
+    assert three.id == 3
+
+
+def test_nothing_expires_before_its_window_is_over() -> None:
+    with pytest.raises(InputError, match="expire_after must be at least the longest window, 1h, not 60"):
+        new(expire_after=60)
+    new(expire_after=3600)

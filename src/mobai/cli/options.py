@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mobai.problem import Objective, Problem
+from mobai.problem.window import span_text
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -111,7 +112,12 @@ def say_objectives(problem: Problem, console: Console = screen.out) -> None:
             continue
         eps = f", differences up to {objective.eps:g} do not matter" if objective.eps else ""
         goal = "less is better" if objective.direction == "min" else "more is better"
-        console.print(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}", soft_wrap=True)
+        window = (
+            ""
+            if objective.window is None
+            else (f"; counts as {objective.otherwise:g} if it has not come after {span_text(objective.window)}")
+        )
+        console.print(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}{window}", soft_wrap=True)
     for guardrail in problem.guardrails:
         eps = f", with a tolerance of {guardrail.eps:g}" if guardrail.eps else "; without a tolerance (eps=)"
         console.print(f"  limit: {guardrail.metric} {guardrail.words}{eps}", soft_wrap=True)

@@ -199,7 +199,8 @@ def _held_up(engine: Engine) -> list[str]:
     for m, metric in enumerate(problem.metrics):
         if m in waiting:
             values, number, arm = waiting[m][1:]
-            ends = "or dropped as lost" if metric.window is None else "or its window is over"
+            ends = "or dropped" if metric.has_range else "or dropped as lost"
+            ends = ends if metric.window is None else "or its window is over"
             found.append(
                 f"{metric.name}: {plural(values, 'result')} told, and no evidence before assignment {number} "
                 f"({problem.arms[arm]}) is reported, {ends}"

@@ -301,7 +301,10 @@ class Experiment:
         self._do(operations.drop(assignment, reason=reason, refused=refused, by=by))
 
     def drop_older(self, seconds: float, *, reason: str | None = None, by: str | None = None) -> int:
-        """Drop every assignment that has waited for so long, or what is missing of it; return how many there were."""
+        """Drop every assignment that has waited for so long, or what is missing of it; return how many there were.
+
+        Those that only wait for metrics with a window are left alone: these end by themselves.
+        """
         return self._do(operations.drop_older(seconds, reason=reason, by=by))
 
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:

@@ -226,7 +226,10 @@ def drop(
 def drop_older(
     seconds: float, *, reason: str | None = None, by: str | None = None, now: float | None = None
 ) -> Operation[int]:
-    """Drop every assignment that has waited for so long, or what is missing of it; return how many there were."""
+    """Drop every assignment that has waited for so long, or what is missing of it; return how many there were.
+
+    Metrics with a window are not what is waited for: they end by themselves.
+    """
     if reason not in _REASONS:
         raise InputError("reason", f"must be lost, or left out, not {reason!r}")
     if not is_number(seconds) or seconds < 0:
@@ -235,7 +238,7 @@ def drop_older(
 
     def run(change: Change) -> int:
         state, before = change.state, (time.time() if now is None else now) - seconds
-        metrics = range(len(state.problem.metrics))
+        metrics = [m for m, metric in enumerate(state.problem.metrics) if metric.window is None]
         late = {number for m in metrics for number in state.assignments.waited_for(m, before)}
         if reason is None:  # what is missing of the others could be anything
             late = {number for number in late if state.can_be_the_worst(number)}

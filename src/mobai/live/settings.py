@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from mobai.engine import RARE
 from mobai.engine.asks import AT_ONCE, ORDERS
+from mobai.engine.engine import check_rare
 from mobai.errors import ConflictError, InputError
 from mobai.problem import Problem
 from mobai.problem.codec import problem_json, problem_of
 from mobai.problem.family import FAMILIES, is_number
 from mobai.problem.objective import is_name
 from mobai.problem.problem import noise_table
+from mobai.problem.window import span_text
 from mobai.rules.catalogue import parse_spec, rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import GLR
@@ -33,7 +35,6 @@ EVIDENCE = 3
 
 
 _READS_IN_ORDER = 3
-_LEAST_RARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +150,7 @@ def new_settings(
     """Check what was chosen and put the settings together."""
     if on_broken not in ("bar", "tell"):
         raise InputError("on_broken", f"must be bar or tell, not {on_broken!r}")
-    if rare is not None and not (is_number(rare) and _LEAST_RARE <= rare < 1):
-        raise InputError("rare", f"must be a number from {_LEAST_RARE:g} to 1, or None, not {rare!r}")
+    check_rare(rare)
     if order not in ORDERS:
         raise InputError("order", f"must be asked or told, not {order!r}")
     if max_samples is not None and (
@@ -167,6 +167,11 @@ def new_settings(
         raise InputError("focus", f"must be True or False, not {focus!r}")
     if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
         raise InputError("expire_after", f"must be a positive number of seconds, or None, not {expire_after!r}")
+    longest = max((metric.window or 0.0 for metric in problem.metrics), default=0.0)
+    if expire_after is not None and expire_after < longest:
+        raise InputError(
+            "expire_after", f"must be at least the longest window, {span_text(longest)}, not {expire_after!r}"
+        )
     GLR(reserve=reserve, interval_share=interval_share)
     for name in problem.metric_names:
         if name in RESERVED:

@@ -232,6 +232,7 @@ def _described(
     problem: Problem, engine: Engine, source: Observations, verdict: Verdict, facts: dict[str, Any]
 ) -> Status:
     observed, intervals = engine.observations, engine.intervals()
+    intervals = intervals._replace(certified=intervals.certified and not verdict.alarms)
     source.bounds = observed.bounds  # so that the next status need not find them again
     pulls = observed.pulls
     with np.errstate(invalid="ignore"):

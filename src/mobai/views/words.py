@@ -170,8 +170,11 @@ def _decided(status: Status, decided: list[int]) -> str:
     """Return the answers that there are, and that one may stop for them."""
     verdict, names = status.verdict, status.verdict.problem.objective_names
     if status.closed_at is None and len(decided) < len(names):
-        return f"Stop for {_listed([f'{names[m]} ({verdict.answers[m]})' for m in decided])}"
+        word = "Stop for" if verdict.certified else "Decided, but NOT certified:"
+        return f"{word} {_listed([f'{names[m]} ({verdict.answers[m]})' for m in decided])}"
     best = "; ".join(f"{'best ' if n else 'Best '}for {names[m]}: {verdict.answers[m]}" for n, m in enumerate(decided))
+    if not verdict.certified:
+        return f"Decided, but NOT certified. {best}"
     return best if status.closed_at is not None else f"You may stop. {best}"
 
 
