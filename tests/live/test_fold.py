@@ -9,6 +9,7 @@ import pytest
 
 from mobai import Experiment
 from mobai.engine.engine import Engine
+from mobai.engine.evidence import Evidence
 from mobai.live import snapshots
 from mobai.live.state import State
 from mobai.store.journal import Event, MemoryJournal
@@ -86,11 +87,11 @@ def test_reading_many_at_a_time_changes_nothing(
 
     fold = Engine._fold
     monkeypatch.setattr(Engine, "_fold", counted)
-    monkeypatch.setattr(Engine, "worth_folding", 4)
+    monkeypatch.setattr(Evidence, "folds", lambda _, looks: looks >= 4)
     at_a_time = bytes_of(events)
     # Rules that remember their choices look after every pull; with trouble, the second half goes one by one.
     assert folded > (250 if trouble else 750) or (rule == "mo-bai" and folded == 0)
-    monkeypatch.setattr(Engine, "worth_folding", 10**9)
+    monkeypatch.setattr(Evidence, "folds", lambda *_: False)
     assert at_a_time == bytes_of(events)
 
 

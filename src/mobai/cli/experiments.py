@@ -6,7 +6,6 @@ import click
 
 from mobai.cli import formats, options
 from mobai.cli.loading import load_experiment
-from mobai.live import codec
 from mobai.live.storage import open_journal
 
 _COLUMNS = ("name", "arms", "objectives", "pulls", "pending", "decided", "state")
@@ -20,6 +19,9 @@ def command(storage: str, form: str) -> None:
     journal = open_journal(storage)
     rows = []
     for name in journal.names():
-        row = codec.status_summary(load_experiment(journal, name).status())
+        experiment = load_experiment(journal, name)
+        from mobai.live import codec  # only now: it imports the kernels, one way or the other
+
+        row = codec.status_summary(experiment.status())
         rows.append({**row, "decided": f"{row['decided']} of {row['objectives']}"})
     formats.emit(rows, form, _COLUMNS)

@@ -6,9 +6,11 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from mobai.cli import screen
+from mobai.errors import InputError
 from mobai.kernels import interpret, interpreted
 from mobai.kernels.jit.cache import is_cached
 from mobai.live.storage import open_journal
+from mobai.problem.codec import problem_of
 from mobai.store.journal import Journal
 
 if TYPE_CHECKING:
@@ -32,8 +34,7 @@ def load_experiment(storage: str | Journal, name: str, *, reports: int = 0) -> E
         return Experiment.load(storage, name)
     journal = open_journal(storage)
     begun = [first.body for first in journal.read(journal.find(name), most=1)]
-    must_compile = reports > MOST_REPORTS or any(slow in str(body) for body in begun for slow in _SLOW_IN_PYTHON)
-    if not must_compile and not (_is_large(begun) and is_cached("betting.mean_bounds")):
+    if not pays_to_compile(begun, reports):
         interpret()
     # Only now: importing it imports the kernels, one way or the other.
     with nullcontext() if interpreted() else screen.working("loading"):
@@ -42,11 +43,16 @@ def load_experiment(storage: str | Journal, name: str, *, reports: int = 0) -> E
         return Experiment.load(journal, name)
 
 
-def _is_large(begun: list[Any]) -> bool:
-    """Whether an experiment is so large that loading compiled kernels, where there are some, pays for one call."""
+def pays_to_compile(begun: list[Any], reports: int = 0) -> bool:
+    """Whether a call on an experiment that began so is quicker with compiled kernels: its rule, its size, the reports.
+
+    Where it is only large, they are loaded if they are there, not compiled for one call.
+    """
     try:
-        ((arms, objectives),) = [(body["arms"], body["objectives"]) for body in begun]
-        slow = sum(any(family in str(objective) for family in _SLOW_FAMILIES) for objective in objectives)
-        return len(arms) * slow >= _MOST_SLOW_PAIRS
-    except (KeyError, TypeError, ValueError):
+        ((rule, problem),) = [(str(body["rule"]).partition(":")[0], problem_of(body)) for body in begun]
+    except (KeyError, TypeError, ValueError, InputError):
         return False  # damaged, which loading it will say
+    if reports > MOST_REPORTS or rule in _SLOW_IN_PYTHON:
+        return True
+    slow = sum(metric.family.word in _SLOW_FAMILIES for metric in problem.metrics)
+    return problem.shape[0] * slow >= _MOST_SLOW_PAIRS and is_cached("betting.mean_bounds")

@@ -17,7 +17,6 @@ from mobai import views
 from mobai.cli import formats, options, progress, screen
 from mobai.cli.loading import load_experiment
 from mobai.errors import visible
-from mobai.live import codec
 
 if TYPE_CHECKING:
     from mobai.live.experiment import Experiment
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 def command(name: str, watch: bool, interval: float, storage: str, form: str) -> None:
     """Show evidence, decisions and intervals of the experiment NAME."""
     experiment = load_experiment(storage, name)
+    from mobai.live import codec  # only now: it imports the kernels, one way or the other
+
     if watch:
         _watch(experiment, interval)
         return
@@ -47,7 +48,7 @@ def command(name: str, watch: bool, interval: float, storage: str, form: str) ->
 
 def _watch(experiment: Experiment, interval: float) -> None:
     """Draw the status until it is decided; Ctrl-C is the usual way to leave."""
-    log = progress.Log()
+    log = progress.ProgressLog()
     with suppress(KeyboardInterrupt), Live(console=screen.out, auto_refresh=False) as live:
         while True:
             status = experiment.status()

@@ -35,7 +35,7 @@ from mobai.problem import FloatArray, IntArray, Problem
 from mobai.problem.family import is_number
 from mobai.problem.problem import frozen
 from mobai.rules.sampling.base import SamplingRule
-from mobai.rules.stopping import Decision, StoppingRule
+from mobai.rules.stopping import Decision, ScoresPairs, SharesDelta, StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.differences import Differences, difference_intervals
 from mobai.theory.forecast import Remaining, at_least, remaining_samples, remaining_with_limits
@@ -289,7 +289,7 @@ class Engine:
     def add_arm(self, problem: Problem, at: float | None = None) -> None:
         """Let one more arm take part, the last one of ``problem``; objectives decided before are open again."""
         self._evidence.changing  # noqa: B018 - refuses stopping rules that are not proven for it
-        if not getattr(self.stopping, "reserve", 0.0) > 0:
+        if not (isinstance(self.stopping, SharesDelta) and self.stopping.reserve > 0):
             raise InputError("arm", "the stopping rule has reserve=0, so no arm can be added; use GLR(reserve=0.1)")
         # What was decided is true of the arms there were.
         self._keep_past(range(problem.shape[1]))
@@ -385,9 +385,8 @@ class Engine:
 
     def scoring(self) -> Scoring | None:
         """Return how pairs are scored at this moment; None for stopping rules that do not score them."""
-        made = getattr(self._evidence.monitor, "scoring", None)
-        found: Scoring | None = None if made is None else made(self.told)
-        return found
+        monitor = self._evidence.monitor
+        return monitor.scoring(self.told) if isinstance(monitor, ScoresPairs) else None
 
     def evidence(self) -> FloatArray:
         """Return the evidence of every objective at this moment, in nats."""
@@ -407,7 +406,7 @@ class Engine:
         return self._intervals(x)._replace(certified=not any(self._doubts(x)))
 
     def _intervals(self, x: float) -> Intervals:
-        if not getattr(self.stopping, "fits_intervals", False):
+        if not (isinstance(self.stopping, SharesDelta) and self.stopping.fits_intervals):
             return confidence_intervals(self.problem, self.observations, IntervalLevels.alone(x, *self._at_start.shape))
         levels = self._evidence.changing.interval_levels(x)
         decided = tuple(None if one is None else one.arm for one in self._evidence.monitor.decisions(x))

@@ -11,14 +11,11 @@ import numpy as np
 from mobai.errors import InputError
 from mobai.kernels.stats.observations import BROKEN, KEPT
 from mobai.kernels.trials.engine import pair_evidences
-from mobai.kernels.trials.sampling.top_two import find_doubt
-from mobai.rules.sampling.base import opening
+from mobai.rules.sampling.base import GivesReasons, opening
 from mobai.views import explanation_text, plural
 
 if TYPE_CHECKING:
     from mobai.engine.engine import Engine
-    from mobai.problem import Problem
-    from mobai.theory.observations import Observations
 
 
 class Pair(NamedTuple):
@@ -142,25 +139,9 @@ def _next(engine: Engine, rng: np.random.Generator) -> tuple[int | None, str]:
             f"{name} is next: every arm must answer once, completely, before the rule can compare; "
             f"{problem.arms[i]} has the fewest answers with {engine.problem.metric_names[m]}: {seen.min():,}"
         )
-    if engine.rule.name == "top-two":
-        return arm, f"{name} is next: {_doubt(problem, observations)}"
+    if isinstance(engine.rule, GivesReasons):
+        return arm, f"{name} is next: {engine.rule.reason(problem, observations)}"
     return arm, f"{name} is next: of all arms it is furthest behind the share that {engine.rule.name} wants for it"
-
-
-def _doubt(problem: Problem, observations: Observations) -> str:
-    """Return what top-two doubts most, in words."""
-    found = np.empty(3, np.int64)
-    find_doubt(observations.arrays, np.log(np.maximum(observations.asked, 1)), found)
-    m, i, c = found.tolist()
-    leader, rival = problem.arms[int(observations.leaders[m])], problem.arms[i]
-    if c < 0:
-        return (
-            f"{leader} and {rival} are the hardest to tell apart, in {problem.objective_names[m]}, and one of them is "
-            "drawn, more often the one that is known less well"
-        )
-    limit = f"{problem.guardrails[c].metric} {problem.guardrails[c].words}"
-    what = "keeps" if rival == leader else "breaks"
-    return f"whether {rival} {what} the limit ({limit}) is the most doubtful question"
 
 
 def _sentences(engine: Engine, x: float, pairs: tuple[Pair, ...], limits: tuple[Limit, ...]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from mobai.kernels.trials.trial import Ladder, RewardBlocks, TrialArrays
 from mobai.lab.environment import ROWS, Environment, Rewards
 from mobai.problem import FloatArray, Instance, IntArray
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
-from mobai.rules.stopping import Monitor, StoppingRule
+from mobai.rules.stopping import Laddered, Monitor, StoppingRule
 from mobai.seeds import stream
 from mobai.theory.observations import Moment, Observations, absolute_means
 from mobai.theory.thresholds import no_prices
@@ -166,8 +166,8 @@ def _new_ladder(
         [[stopping.level(instance.problem, x) for x in log_inv_deltas] for stopping in stoppings]
     )
     return Ladder(
-        kinds=np.array([getattr(stopping, "kind", 0) for stopping in stoppings], np.int64),
-        sticky=np.array([getattr(stopping, "sticky", False) for stopping in stoppings], np.int64),
+        kinds=np.array([one.kind if isinstance(one, Laddered) else 0 for one in stoppings], np.int64),
+        sticky=np.array([isinstance(one, Laddered) and one.sticky for one in stoppings], np.int64),
         levels=levels,
         prices=no_prices(arms),
         rungs=np.zeros((rules, objectives), np.int64),

@@ -8,10 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from mobai.kernels.trials.sampling.planning import Plan
+from mobai.kernels.trials.sampling.planning import PlanArrays
 from mobai.kernels.trials.trial import Ladder, RewardBlocks, TrialArrays
 from mobai.problem import FloatArray, Problem
-from mobai.rules.stopping import GLR, StoppingRule
+from mobai.rules.stopping import Laddered, StoppingRule
 from mobai.theory.observations import Observations
 from mobai.theory.surrogate import no_bases
 from mobai.theory.thresholds import no_prices
@@ -46,6 +46,15 @@ class SamplingRule(Protocol):
         ...
 
 
+@runtime_checkable
+class GivesReasons(SamplingRule, Protocol):
+    """A sampling rule that can say why it wants an arm."""
+
+    def reason(self, problem: Problem, observations: Observations) -> str:
+        """Return why it chooses as it does now, once every arm has answered, in words."""
+        ...
+
+
 class CompiledRule:
     """A rule whose choices are made in compiled code: whole trials in one loop, or a single arm at a time.
 
@@ -73,7 +82,7 @@ class CompiledRule:
 
     def can_follow(self, stoppings: Sequence[StoppingRule]) -> bool:
         """Whether whole trials can be compiled with these stopping rules."""
-        return all(type(stopping) is GLR for stopping in stoppings)
+        return all(isinstance(stopping, Laddered) for stopping in stoppings)
 
     def choose(
         self, problem: Problem, memory: Any, observations: Observations, rng: np.random.Generator
@@ -88,12 +97,12 @@ class CompiledRule:
         return int(arm), fresh
 
 
-def new_plan(problem: Problem, weights: FloatArray | None = None, programs: int = 1) -> Plan:
+def new_plan(problem: Problem, weights: FloatArray | None = None, programs: int = 1) -> PlanArrays:
     """Return the memory of a rule that plans with programs: even weights unless given, and nothing solved yet."""
     arms, objectives = problem.shape[0], problem.shape[1] + len(problem.guardrails)
     even, every = np.full(arms, 1 / arms), (programs, 1)
     codes, shares = no_bases(arms, objectives)
-    return Plan(
+    return PlanArrays(
         weights=even if weights is None else weights,
         gaps=np.zeros((objectives, arms)),
         best=np.full(objectives, -1),

@@ -17,7 +17,7 @@ from typing import Literal
 
 from mobai.errors import InputError
 from mobai.kernels.trials.sampling import planned as kernels
-from mobai.kernels.trials.sampling.planning import Plan
+from mobai.kernels.trials.sampling.planning import PlanArrays
 from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, new_plan
@@ -51,11 +51,11 @@ class DTracking(CompiledRule):
         if not isinstance(self.as_printed, bool):
             raise InputError("as_printed", f"must be true or false, not {self.as_printed!r}")
 
-    def init(self, problem: Problem) -> Plan:
+    def init(self, problem: Problem) -> PlanArrays:
         """Start with even weights."""
         return new_plan(problem, programs=self.iterations)
 
-    def play(self, memory: Plan, trial: TrialArrays) -> int:
+    def play(self, memory: PlanArrays, trial: TrialArrays) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
         sign = -1.0 if self.as_printed else 1.0
         return kernels.play(trial, kernels.D_TRACKING, sign, self.start == "uniform", memory)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mobai.kernels.trials.sampling import planned as kernels
-from mobai.kernels.trials.sampling.planning import Plan
+from mobai.kernels.trials.sampling.planning import PlanArrays
 from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, new_plan
@@ -27,10 +27,10 @@ class FrankWolfeSampling(CompiledRule):
 
     name = "frank-wolfe"
 
-    def init(self, problem: Problem) -> Plan:
+    def init(self, problem: Problem) -> PlanArrays:
         """Start with an even target."""
         return new_plan(problem)
 
-    def play(self, memory: Plan, trial: TrialArrays) -> int:
+    def play(self, memory: PlanArrays, trial: TrialArrays) -> int:
         """Move the target and pull the arm furthest behind it."""
         return kernels.play(trial, kernels.FRANK_WOLFE, 0.0, False, memory)

@@ -16,7 +16,7 @@ import numpy as np
 
 from mobai.errors import InputError
 from mobai.kernels.trials.sampling import planned as kernels
-from mobai.kernels.trials.sampling.planning import Plan
+from mobai.kernels.trials.sampling.planning import PlanArrays
 from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, new_plan
@@ -48,12 +48,12 @@ class MOBAI(CompiledRule):
             raise InputError("refresh", f"must be 'doubling' or 'every', not {self.refresh!r}")
         object.__setattr__(self, "eta", float(self.eta))
 
-    def init(self, problem: Problem) -> Plan:
+    def init(self, problem: Problem) -> PlanArrays:
         """Start with an empty buffer and no plan."""
         arms, _ = problem.shape
         return new_plan(problem, np.zeros(arms))
 
-    def play(self, memory: Plan, trial: TrialArrays) -> int:
+    def play(self, memory: PlanArrays, trial: TrialArrays) -> int:
         """Solve the program at the weights asked so far and pull the arm with the largest credit."""
         floor = floor_mass(self.eta) / len(trial.obs.asked)
         return kernels.play(trial, kernels.MO_BAI, floor, self.refresh == "every", memory)

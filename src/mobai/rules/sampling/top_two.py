@@ -14,10 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mobai.kernels.trials.sampling import top_two as kernels
 from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule
+from mobai.theory.observations import Observations
 
 
 @dataclass(frozen=True)
@@ -36,3 +39,18 @@ class TopTwo(CompiledRule):
     def play(self, memory: tuple[Any, ...], trial: TrialArrays) -> int:  # noqa: ARG002
         """Find the most doubtful pair and toss a coin between its arms."""
         return kernels.play(trial)
+
+    def reason(self, problem: Problem, observations: Observations) -> str:
+        """Say what is most doubtful now."""
+        found = np.empty(3, np.int64)
+        kernels.find_doubt(observations.arrays, np.log(np.maximum(observations.asked, 1)), found)
+        m, i, c = found.tolist()
+        leader, rival = problem.arms[int(observations.leaders[m])], problem.arms[i]
+        if c < 0:
+            return (
+                f"{leader} and {rival} are the hardest to tell apart, in {problem.objective_names[m]}, and one of them "
+                "is drawn, more often the one that is known less well"
+            )
+        limit = f"{problem.guardrails[c].metric} {problem.guardrails[c].words}"
+        what = "keeps" if rival == leader else "breaks"
+        return f"whether {rival} {what} the limit ({limit}) is the most doubtful question"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mobai.errors import InputError
 from mobai.kernels.trials.sampling import planned as kernels
-from mobai.kernels.trials.sampling.planning import Plan
+from mobai.kernels.trials.sampling.planning import PlanArrays
 from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule, new_plan
@@ -35,10 +35,10 @@ class TrackAndStop(CompiledRule):
         if isinstance(self.growth, bool) or not isinstance(self.growth, int | float) or not 0 <= self.growth <= 10:
             raise InputError("growth", f"must be a number from 0 to 10, not {self.growth!r}")
 
-    def init(self, problem: Problem) -> Plan:
+    def init(self, problem: Problem) -> PlanArrays:
         """Start with even weights that are due at once."""
         return new_plan(problem)
 
-    def play(self, memory: Plan, trial: TrialArrays) -> int:
+    def play(self, memory: PlanArrays, trial: TrialArrays) -> int:
         """Explore when an arm lags behind, else pull the arm furthest behind its weight."""
         return kernels.play(trial, kernels.TRACK_AND_STOP, float(self.growth), False, memory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from mobai.kernels.evidence.scores import Scoring
 from mobai.problem import FloatArray, Problem
 from mobai.theory.intervals import IntervalLevels
 from mobai.theory.observations import Observations
@@ -66,6 +67,15 @@ class ArmsMayChange(Monitor, Protocol):
 
 
 @runtime_checkable
+class ScoresPairs(Monitor, Protocol):
+    """A monitor that compares leaders with their rivals, pair by pair."""
+
+    def scoring(self, pulls: int) -> Scoring:
+        """Return how pairs are scored after some pulls."""
+        ...
+
+
+@runtime_checkable
 class StoppingRule(Protocol):
     """Decides when the evidence is enough."""
 
@@ -89,4 +99,34 @@ class StoppingRule(Protocol):
 
     def start(self, problem: Problem, log_inv_delta: float | None = None) -> Monitor:
         """Begin to follow an experiment; ``log_inv_delta`` if its decisions are asked for at that delta only."""
+        ...
+
+
+@runtime_checkable
+class SharesDelta(StoppingRule, Protocol):
+    """A stopping rule that can leave a part of delta to arms that come later, and to confidence intervals."""
+
+    @property
+    def reserve(self) -> float:
+        """The share of delta kept for arms that are added or retired later."""
+        ...
+
+    @property
+    def fits_intervals(self) -> bool:
+        """Whether its decisions are right on the event of the confidence intervals, so that these may use them."""
+        ...
+
+
+@runtime_checkable
+class Laddered(StoppingRule, Protocol):
+    """A stopping rule that compiled trials can follow: its levels are rungs that the evidence climbs."""
+
+    @property
+    def kind(self) -> int:
+        """The number of its score among the compiled ones."""
+        ...
+
+    @property
+    def sticky(self) -> bool:
+        """Whether objectives are decided one by one."""
         ...
