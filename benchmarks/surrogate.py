@@ -1,7 +1,7 @@
 """The surrogate program along real MO-BAI trajectories: ours, SciPy's linprog, highspy from a hot start.
 
-All solve the same programs. Ours: warm (``Plan.solve`` from Python, as the stepwise rule does it), compiled (the
-same in a compiled loop), cold (from nothing). SciPy and highspy get ready-made sparse matrices; only their calls
+All solve the same programs. Ours: warm (``SurrogatePlan.solve`` from Python, as the stepwise rule does it), compiled
+(the same in a compiled loop), cold (from nothing). SciPy and highspy get ready-made sparse matrices; only their calls
 are timed.
 """
 
@@ -27,7 +27,7 @@ from mobai.seeds import stream
 from mobai.theory.highs import derivatives
 from mobai.theory.observations import Observations
 from mobai.theory.pairs import floor_mass
-from mobai.theory.surrogate import Plan, surrogate_fallbacks
+from mobai.theory.surrogate import SurrogatePlan, surrogate_fallbacks
 
 
 class Case(NamedTuple):
@@ -47,7 +47,7 @@ CASES = {
 }
 
 
-def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[Plan, FloatArray]]:
+def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[SurrogatePlan, FloatArray]]:
     """Run MO-BAI as in the paper (eta = 0.1, plan refreshed at powers of two) and give each step's program."""
     rule, observations = MOBAI(), Observations(instance.problem)
     memory = rule.init(instance.problem)
@@ -58,14 +58,14 @@ def trajectory(instance: Instance, steps: int, seed: int = 1) -> Iterator[tuple[
             weights = (observations.asked + memory.weights) / t
             if t == instance.shape[0] or (t + 1) & t == 0:
                 means = observations.means
-                plan = Plan(means.max(axis=0) - means, instance.sd, means.argmax(axis=0), floor_mass(rule.eta))
+                plan = SurrogatePlan(means.max(axis=0) - means, instance.sd, means.argmax(axis=0), floor_mass(rule.eta))
             arm, memory = rule.choose(instance.problem, memory, observations, rng)
             yield plan, weights
         observations.ask(arm)
         observations.tell(arm, world.pull(arm) * instance.problem.signs)
 
 
-def warm(programs: list[tuple[Plan, FloatArray]]) -> tuple[list[float], list[int]]:
+def warm(programs: list[tuple[SurrogatePlan, FloatArray]]) -> tuple[list[float], list[int]]:
     """Solve all programs in turn, each from the bases before it; a new plan keeps them if its leaders are the same."""
     times, pivots = [], []
     last, bases = programs[0][0], programs[0][0].no_bases()
@@ -97,7 +97,7 @@ def solve_all(
     return pivots
 
 
-def compiled(programs: list[tuple[Plan, FloatArray]]) -> float:
+def compiled(programs: list[tuple[SurrogatePlan, FloatArray]]) -> float:
     """Time the same programs without Python between them; returns the total."""
     total = 0.0
     plans = {id(plan): plan for plan, _ in programs}
@@ -110,7 +110,7 @@ def compiled(programs: list[tuple[Plan, FloatArray]]) -> float:
     return total
 
 
-def cold(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
+def cold(programs: list[tuple[SurrogatePlan, FloatArray]]) -> list[float]:
     """Solve programs from nothing."""
     times = []
     for plan, weights in programs:
@@ -121,7 +121,7 @@ def cold(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
     return times
 
 
-def rows(plan: Plan, weights: FloatArray) -> tuple[csr_array, float]:
+def rows(plan: SurrogatePlan, weights: FloatArray) -> tuple[csr_array, float]:
     """The program's rows ``-a s_i - b s_b + unit v <= 0`` as a sparse matrix, in units in which v is near one."""
     gaps, variance, best = plan._arrays
     a, b = derivatives(gaps, variance, best, weights)
@@ -134,7 +134,7 @@ def rows(plan: Plan, weights: FloatArray) -> tuple[csr_array, float]:
     return csr_array((entries.ravel(), columns.ravel(), np.arange(0, 3 * len(a) + 1, 3)), shape=shape), unit
 
 
-def with_scipy(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
+def with_scipy(programs: list[tuple[SurrogatePlan, FloatArray]]) -> list[float]:
     """Time linprog's dual simplex."""
     times = []
     for plan, weights in programs:
@@ -154,7 +154,7 @@ def with_scipy(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
     return times
 
 
-def with_highspy(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
+def with_highspy(programs: list[tuple[SurrogatePlan, FloatArray]]) -> list[float]:
     """Time HiGHS without SciPy, each program started from the basis of the one before."""
     solver, basis, times = highspy.Highs(), None, []
     solver.setOptionValue("output_flag", False)
@@ -170,7 +170,7 @@ def with_highspy(programs: list[tuple[Plan, FloatArray]]) -> list[float]:
     return times[1:]
 
 
-def highs_model(plan: Plan, weights: FloatArray) -> Any:
+def highs_model(plan: SurrogatePlan, weights: FloatArray) -> Any:
     """The program in HiGHS's own form."""
     matrix, _ = rows(plan, weights)
     arms, count = len(weights), matrix.shape[0]

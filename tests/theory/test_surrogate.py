@@ -18,7 +18,7 @@ from mobai.lab.instances import remark2, snw, synthetic
 from mobai.problem import FloatArray, Problem
 from mobai.theory.highs import derivatives, solve_with_highs
 from mobai.theory.pairs import floor_mass
-from mobai.theory.surrogate import Plan, Surrogate, surrogate_fallbacks
+from mobai.theory.surrogate import Surrogate, SurrogatePlan, surrogate_fallbacks
 
 GAP = 1e-9
 
@@ -204,7 +204,7 @@ def test_everything_tied() -> None:
 
 def test_an_earlier_basis_may_still_be_optimal() -> None:
     instance = synthetic(seed=0)
-    plan = Plan(instance.gaps, instance.sd, instance.best_arms, 0.1)
+    plan = SurrogatePlan(instance.gaps, instance.sd, instance.best_arms, 0.1)
     first, bases = plan.solve(np.full(20, 0.05), plan.no_bases())
     again, _ = plan.solve(np.full(20, 0.05), bases)
     assert first.pivots > 0
@@ -214,7 +214,7 @@ def test_an_earlier_basis_may_still_be_optimal() -> None:
 
 def test_bases_are_not_changed_in_place() -> None:
     instance = synthetic(seed=0)
-    plan = Plan(instance.gaps, instance.sd, instance.best_arms, 0.1)
+    plan = SurrogatePlan(instance.gaps, instance.sd, instance.best_arms, 0.1)
     empty = plan.no_bases()
     plan.solve(np.full(20, 0.05), empty)
     assert (empty.codes == -1).all()

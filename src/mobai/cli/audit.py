@@ -10,7 +10,7 @@ from mobai.cli import screen
 from mobai.cli.progress import Bar
 from mobai.errors import InputError
 from mobai.research.audit import report
-from mobai.research.audit.audit import Finding, run_cases
+from mobai.research.audit.audit import AuditFinding, run_cases
 from mobai.research.audit.cases import all_cases
 
 
@@ -29,7 +29,7 @@ def command(quick: bool, only: str | None, jobs: int, seed: int, out: Path | Non
         cases = [case for case in cases if only.lower() in f"{case.family} {case.name} {case.stopping.name}".lower()]
         if not cases:
             raise InputError("only", f"no case contains {only!r}")
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
     interrupted = False
     try:
         with Bar() as bar:

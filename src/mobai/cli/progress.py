@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mobai.lab import simulate as lab
 
 
-class Log:
+class ProgressLog:
     """Prints a line on stderr now and then: at first after ten seconds, then ever more rarely."""
 
     def __init__(self, seconds: float = 10.0) -> None:
@@ -45,7 +45,7 @@ class _AnyBar:
             disable=not screen.err.is_terminal,
         )
         self._task = self._progress.add_task(description, total=None, **fields)
-        self._log = Log()
+        self._log = ProgressLog()
 
     def __enter__(self) -> Self:
         if not self._progress.disable:

@@ -138,7 +138,7 @@ def _check_same(name: str, key: str, asked: float | str, found: float | str) -> 
 
 
 def _watcher(experiment: Experiment, live: Live) -> Callable[[Step], None]:
-    log = progress.Log()
+    log = progress.ProgressLog()
 
     def watch(step: Step) -> None:
         if step.failure is not None:

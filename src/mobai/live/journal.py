@@ -10,6 +10,6 @@ from mobai.store import journal
 
 def __getattr__(name: str) -> Any:
     """Return what is there now, with a warning."""
-    found = getattr(journal, name)
+    found = getattr(journal, {"Log": "EventLog"}.get(name, name))
     warnings.warn("mobai.live.journal is mobai.store.journal now", DeprecationWarning, stacklevel=2)
     return found

@@ -14,7 +14,7 @@ from mobai.live import snapshots
 from mobai.live.reports import Report
 from mobai.live.state import State
 from mobai.store.interrupts import FORKS, ctrl_c_waits
-from mobai.store.journal import Event, Handle, Journal, Log, Snapshot
+from mobai.store.journal import Event, EventLog, Handle, Journal, Snapshot
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _EVENTS_AT_A_TIME = 1_000
 class Change:
     """A change under way: the experiment is locked, and the state is up to date."""
 
-    def __init__(self, state: State, log: Log) -> None:
+    def __init__(self, state: State, log: EventLog) -> None:
         self.state, self._log = state, log
         self.written = 0  # events, of which the last one may not be in the journal yet
         self._stopped: bool | None = None

@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
 
 from mobai.service.bodies import MOST_BYTES_FROM_ANYBODY
-from mobai.service.problems import RefusedError
+from mobai.service.problems import ProblemError
 from mobai.service.tokens import ANYBODY, SESSION, Caller, Tokens
 
 COOKIE = "mobai_session"
@@ -107,14 +107,14 @@ async def _check_history(request: Request) -> None:
     if known is not None and name is not None:
         found = await request.app.state.service.history_of(name)
         if known != found:
-            raise RefusedError(412, "the experiment was deleted and created anew, or restored; load it again")
+            raise ProblemError(412, "the experiment was deleted and created anew, or restored; load it again")
 
 
 def _decode_path(request: Request) -> None:
     try:
         found = {name: unquote(value, errors="strict") for name, value in request.scope["path_params"].items()}
     except UnicodeDecodeError:
-        raise RefusedError(404, "the path is not UTF-8, percent-encoded") from None
+        raise ProblemError(404, "the path is not UTF-8, percent-encoded") from None
     request.scope["path_params"] = found
 
 
@@ -145,15 +145,15 @@ def _is_forwarded(request: Request) -> bool:
     return request.scope.get("http_version") == "1.0" or any(map(_FORWARDED.fullmatch, request.headers))
 
 
-def _unknown(detail: str) -> RefusedError:
-    return RefusedError(401, detail, {"WWW-Authenticate": 'Bearer realm="mobai"'})
+def _unknown(detail: str) -> ProblemError:
+    return ProblemError(401, detail, {"WWW-Authenticate": 'Bearer realm="mobai"'})
 
 
 def _allow(request: Request, caller: Caller, scope: str) -> None:
     name = request.path_params.get("name")
     if not caller.may(scope):
-        raise RefusedError(403, f"this needs a token of scope {scope}, and yours has {caller.scope}")
+        raise ProblemError(403, f"this needs a token of scope {scope}, and yours has {caller.scope}")
     if not caller.may(scope, name):
-        raise RefusedError(403, f"the token is for experiments named {caller.only} only")
+        raise ProblemError(403, f"the token is for experiments named {caller.only} only")
     if request.app.state.service.read_only and request.method not in _SAFE:
-        raise RefusedError(403, "the service is read-only")
+        raise ProblemError(403, "the service is read-only")

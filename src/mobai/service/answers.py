@@ -22,7 +22,7 @@ class AssignmentOut(BaseModel):
     arm: str
 
 
-class Assignments(BaseModel):
+class AssignmentsOut(BaseModel):
     """What is to be done next; none where nothing is handed out."""
 
     assignments: list[AssignmentOut]

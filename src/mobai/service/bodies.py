@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.types import Message, Receive, Scope
 
-from mobai.service.problems import RefusedError
+from mobai.service.problems import ProblemError
 
 MOST_BYTES = 2 * 2**20
 MOST_BYTES_FROM_ANYBODY = 64 * 2**10  # where no token is needed
@@ -44,7 +44,7 @@ class BoundedBody:
                 while more:
                     message = await self._receive()
                     if message["type"] == "http.disconnect":
-                        raise RefusedError(400, "the request was cut off")
+                        raise ProblemError(400, "the request was cut off")
                     part = message.get("body", b"")
                     size += len(part)
                     parts.append(part)
@@ -56,7 +56,7 @@ class BoundedBody:
         except TimeoutError:
             if size <= most:
                 words = f"the body did not come within {SECONDS_FOR_A_BODY:g} seconds"
-                raise RefusedError(408, words, _CLOSE) from None
+                raise ProblemError(408, words, _CLOSE) from None
         if size > most:
-            raise RefusedError(413, f"the body must have at most {most:,} bytes", _CLOSE)
+            raise ProblemError(413, f"the body must have at most {most:,} bytes", _CLOSE)
         return b"".join(parts)

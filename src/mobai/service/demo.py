@@ -15,7 +15,7 @@ from mobai.lab.instances import guarded_ads
 from mobai.live import operations
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
-from mobai.service.problems import RefusedError
+from mobai.service.problems import ProblemError
 
 if TYPE_CHECKING:
     from mobai.service.service import Service
@@ -104,7 +104,7 @@ class Demo:
             told = operations.tell_all([answer(one) for one in waiting], ask=_VISITORS, if_decided="stop", by=_BY)
             try:
                 waiting = await self._service.do(name, told)
-            except (InputError, StorageError, RefusedError) as error:
+            except (InputError, StorageError, ProblemError) as error:
                 # Paused, closed, deleted or away: what comes next is looked up.
                 _log.info("%s: simulated visitors wait: %s", name, error)
                 waiting = []

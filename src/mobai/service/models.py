@@ -105,7 +105,7 @@ class Observation(_Model):
     metrics: Metrics
 
 
-class Observations(_Model):
+class ObservationsIn(_Model):
     """Observations that nobody asked for, to take in together, all or none."""
 
     observations: Annotated[list[Observation], Field(min_length=1, max_length=MOST_REPORTED_OVER_HTTP)]

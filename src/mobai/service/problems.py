@@ -20,7 +20,7 @@ _TITLES = {413: "Content too large", 421: "Misdirected request", 422: "Not accep
 _SECONDS = 1  # after which to come again
 
 
-class RefusedError(Exception):
+class ProblemError(Exception):
     """A request that is answered with a code and one line."""
 
     def __init__(self, code: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
@@ -28,9 +28,9 @@ class RefusedError(Exception):
         self.code, self.detail, self.headers = code, detail, dict(headers or {})
 
 
-def busy(detail: str) -> RefusedError:
+def busy(detail: str) -> ProblemError:
     """Say that it would work a little later."""
-    return RefusedError(503, detail, {"Retry-After": str(_SECONDS)})
+    return ProblemError(503, detail, {"Retry-After": str(_SECONDS)})
 
 
 def problem(
@@ -76,7 +76,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
 
 async def answer_refusal(_: Request, error: Exception) -> Response:
     """Answer what the service itself refuses."""
-    assert isinstance(error, RefusedError)
+    assert isinstance(error, ProblemError)
     return problem(error.code, error.detail, headers=error.headers)
 
 
@@ -106,7 +106,7 @@ async def answer_unexpected(_: Request, error: Exception) -> Response:
 HANDLERS: dict[Any, Callable[[Request, Exception], Any]] = {
     InputError: answer_error,
     StorageError: answer_error,
-    RefusedError: answer_refusal,
+    ProblemError: answer_refusal,
     HTTPException: answer_http,
     RequestValidationError: answer_invalid,
     Exception: answer_unexpected,

@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from mobai.errors import NotFoundError
 from mobai.service.metrics import Metrics
-from mobai.service.problems import RefusedError, busy
+from mobai.service.problems import ProblemError, busy
 
 _log = logging.getLogger(__name__)
 
@@ -180,7 +180,7 @@ class Streams:
                     update = await to_thread.run_sync(self._render, name)
                     if topic.last is not None and update.history != topic.last.history:
                         topic.word = "the experiment was deleted, or restored"
-                except (NotFoundError, RefusedError):
+                except (NotFoundError, ProblemError):
                     topic.word = "the experiment was deleted"
                 except Exception as error:
                     _log.warning("%s: no update for its streams: %s", name, error)

@@ -16,7 +16,7 @@ from mobai.store.journal import Last
 _SECONDS_KEPT = 10.0
 
 
-class Summary(NamedTuple):
+class ExperimentSummary(NamedTuple):
     """What is said of an experiment in the list of the API, and on the first page, of which journal, and when."""
 
     last: Last
@@ -31,13 +31,13 @@ class Summaries:
 
     def __init__(self, experiments: OpenExperiments) -> None:
         self._experiments = experiments
-        self._known: dict[tuple[str, str, int], Summary] = {}
+        self._known: dict[tuple[str, str, int], ExperimentSummary] = {}
 
-    def __call__(self, name: str) -> Summary:
+    def __call__(self, name: str) -> ExperimentSummary:
         """Return the summary of an experiment; it is not even loaded if its journal is as it was."""
         return self._experiments.retried(lambda: self._look(name), name)
 
-    def _look(self, name: str) -> Summary:
+    def _look(self, name: str) -> ExperimentSummary:
         journal = self._experiments.journal
         handle = journal.find(name)
         key, last = (journal.identity, name, handle.number), journal.last(handle)
@@ -54,10 +54,10 @@ class Summaries:
             self._known.pop(key, None)
 
 
-def _summary(experiment: Experiment, last: Last) -> Summary:
+def _summary(experiment: Experiment, last: Last) -> ExperimentSummary:
     status, settings = experiment.status(), experiment.settings
     passes = status.closed_at is None and (settings.until is not None or settings.expire_after is not None)
-    return Summary(last, time.time(), passes, codec.status_summary(status), _row(status))
+    return ExperimentSummary(last, time.time(), passes, codec.status_summary(status), _row(status))
 
 
 def _row(status: Status) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Last(NamedTuple):
 ANYTHING = object()
 
 
-class Log(Protocol):
+class EventLog(Protocol):
     """One experiment's events, locked against other writers; what is appended is durable when the lock is released."""
 
     def after(self, seq: int, head: str = "") -> Sequence[Event]:
@@ -106,11 +106,11 @@ class Journal(Protocol):
         """Return the names of all experiments, in the order of their creation."""
         ...
 
-    def lock(self, handle: Handle) -> AbstractContextManager[Log]:
+    def lock(self, handle: Handle) -> AbstractContextManager[EventLog]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         ...
 
-    def lock_several(self, handles: Sequence[Handle]) -> AbstractContextManager[Sequence[Log]]:
+    def lock_several(self, handles: Sequence[Handle]) -> AbstractContextManager[Sequence[EventLog]]:
         """Lock experiments for one transaction; all that is appended is kept, or nothing."""
         ...
 
@@ -232,13 +232,13 @@ class MemoryJournal:
         return list(self._events)
 
     @contextmanager
-    def lock(self, handle: Handle) -> Iterator[Log]:
+    def lock(self, handle: Handle) -> Iterator[EventLog]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         with self.lock_several([handle]) as (log,):
             yield log
 
     @contextmanager
-    def lock_several(self, handles: Sequence[Handle]) -> Iterator[Sequence[Log]]:
+    def lock_several(self, handles: Sequence[Handle]) -> Iterator[Sequence[EventLog]]:
         """Lock experiments for one transaction; all that is appended is kept, or nothing."""
         with self._lock:
             logs = [_MemoryLog(self._of(handle)) for handle in handles]

@@ -23,9 +23,9 @@ from mobai.store.interrupts import FORKS, ctrl_c_waits
 from mobai.store.journal import (
     ANYTHING,
     Event,
+    EventLog,
     Handle,
     Last,
-    Log,
     Snapshot,
     another_history,
     check_handle,
@@ -100,13 +100,13 @@ class SqlJournal:
             return self._statements.names(driver)
 
     @contextmanager
-    def lock(self, handle: Handle) -> Iterator[Log]:
+    def lock(self, handle: Handle) -> Iterator[EventLog]:
         """Lock an experiment for reading and appending; nothing is kept if the block raises."""
         with self.lock_several([handle]) as (log,):
             yield log
 
     @contextmanager
-    def lock_several(self, handles: Sequence[Handle]) -> Iterator[Sequence[Log]]:
+    def lock_several(self, handles: Sequence[Handle]) -> Iterator[Sequence[EventLog]]:
         """Lock experiments for one transaction; all that is appended is kept, or nothing."""
         with self._database.errors, self._database.driver("IMMEDIATE") as driver:
             # In the order of their numbers: two transactions that wait for each other would wait for ever.

@@ -67,7 +67,7 @@ class Surrogate:
         return relative_gap(self.value, self.upper)
 
 
-class Plan:
+class SurrogatePlan:
     """An instance to plan with, ready for many programs one after the other.
 
     Parameters
@@ -155,5 +155,5 @@ def surrogate_proportions(instance: Instance, weights: npt.ArrayLike, eta: float
     if (at < 0).any() or abs(at.sum() - 1) > 1e-6:
         raise InputError("weights", "must be nonnegative and sum to one")
     gaps = np.where(rivals(instance.best_arms, instance.shape[0]), instance.gaps + instance.problem.eps, 0.0)
-    plan = Plan(gaps, instance.sd, instance.best_arms, floor_mass(eta))
+    plan = SurrogatePlan(gaps, instance.sd, instance.best_arms, floor_mass(eta))
     return plan.solve(at, plan.no_bases())[0]

@@ -10,14 +10,14 @@ import pytest
 from mobai import GLR, InputError, Policy, TopTwo, Uniform
 from mobai.problem import Problem
 from mobai.research.audit import report
-from mobai.research.audit.audit import Finding, run_cases
+from mobai.research.audit.audit import AuditFinding, run_cases
 from mobai.research.audit.cases import KINDS, TEN_PERCENT, Case, Kind, all_cases, contenders, duel
 from mobai.research.audit.controls import PeekedTest
 
 MIXTURE = GLR("mixture")
 
 
-def find(case: Case) -> Finding:
+def find(case: Case) -> AuditFinding:
     (finding,) = run_cases([case])
     return finding
 

@@ -27,13 +27,6 @@ def log_likelihood(count: float, mean: float, p: float) -> float:
 
 
 @kernel
-def log_mixture(count: float, mean: float) -> float:
-    """Return the log-likelihood averaged over coins drawn from Beta(1/2, 1/2)."""
-    heads, tails = count * mean + 0.5, count * (1.0 - mean) + 0.5
-    return math.lgamma(heads) + math.lgamma(tails) - math.lgamma(count + 1.0) - math.log(math.pi)
-
-
-@kernel
 def meeting(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
     """Return where the likelihood of both arms is largest if i is better by eps: the probability of b.
 
@@ -106,11 +99,3 @@ def spread_parts(
     part_b = log_likelihood(count_b, own, own) - log_likelihood(count_b, own, p)
     part_i = log_likelihood(count_i, other, other) - log_likelihood(count_i, other, q)
     return max(part_b, 0.0), max(part_i, 0.0)
-
-
-@kernel
-def unit_score(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
-    """Log E of the pair: the mixture over the best null."""
-    price_b = log_likelihood(count_b, mean_b, mean_b) - log_mixture(count_b, mean_b)
-    price_i = log_likelihood(count_i, mean_i, mean_i) - log_mixture(count_i, mean_i)
-    return unit_cost(count_b, mean_b, count_i, mean_i, eps) - price_b - price_i

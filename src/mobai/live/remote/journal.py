@@ -10,7 +10,7 @@ from mobai.errors import InputError
 from mobai.live.codec import events_of
 from mobai.live.remote.client import HttpClient
 from mobai.live.remote.reading import reading
-from mobai.store.journal import ANYTHING, Event, Handle, Last, Log, Snapshot, another_history, check_handle
+from mobai.store.journal import ANYTHING, Event, EventLog, Handle, Last, Snapshot, another_history, check_handle
 
 _EVENTS_AT_A_TIME = 5_000
 
@@ -101,11 +101,11 @@ class HttpJournal:
         """Refuse: a service makes its events itself."""
         _refuse("takes no copies; copy to the storage it serves")
 
-    def lock(self, handle: Handle) -> AbstractContextManager[Log]:  # noqa: ARG002
+    def lock(self, handle: Handle) -> AbstractContextManager[EventLog]:  # noqa: ARG002
         """Refuse: a service makes its events itself."""
         _refuse("appends events itself; use Experiment.load")
 
-    def lock_several(self, handles: Sequence[Handle]) -> AbstractContextManager[Sequence[Log]]:  # noqa: ARG002
+    def lock_several(self, handles: Sequence[Handle]) -> AbstractContextManager[Sequence[EventLog]]:  # noqa: ARG002
         """Refuse: a service makes its events itself."""
         _refuse("appends events itself; use Experiment.load")
 

@@ -16,7 +16,7 @@ from mobai.research.audit.cases import Case
 from mobai.research.audit.tilt import log_likelihood_ratio, tilted
 
 
-class Finding(NamedTuple):
+class AuditFinding(NamedTuple):
     """What was found: the error probability over delta, with a 95 % interval, and the share of trials that decided."""
 
     case: Case
@@ -37,7 +37,7 @@ class Finding(NamedTuple):
         return "caught" if self.passed else "NOT CAUGHT"
 
 
-class Outcome(NamedTuple):
+class AuditOutcome(NamedTuple):
     """How one trial ended: its weight over delta if it decided for a wrong arm, and whether it decided anything."""
 
     error: float
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 def run_cases(
     cases: Sequence[Case], seed: int = 0, n_jobs: int = 1, watch: Callable[[Progress], None] | None = None
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Return the findings one by one; ``watch`` is called after every trial."""
     done, pulls, total = 0, 0, sum(case.trials for case in cases)
     for case in cases:
@@ -60,29 +60,29 @@ def run_cases(
         yield _judge(case, outcomes)
 
 
-def _outcomes(case: Case, seed: int, n_jobs: int) -> Iterator[Outcome]:
+def _outcomes(case: Case, seed: int, n_jobs: int) -> Iterator[AuditOutcome]:
     from joblib import Parallel, delayed
 
     run_one(case._replace(max_pulls=case.instance.shape[0] + 1), seed, 0)  # compiled here, once, for all workers
     work = (delayed(run_one)(case, seed, trial) for trial in range(case.trials))
-    outcomes: Iterator[Outcome] = Parallel(n_jobs=n_jobs, return_as="generator")(work)
+    outcomes: Iterator[AuditOutcome] = Parallel(n_jobs=n_jobs, return_as="generator")(work)
     return outcomes
 
 
-def run_one(case: Case, seed: int, trial: int) -> Outcome:
+def run_one(case: Case, seed: int, trial: int) -> AuditOutcome:
     """Run one trial."""
     instance = tilted(case.instance, seed, trial) if case.tilted else case.instance
     spec = TrialSpec(instance, case.rule, [case.stopping], [case.log_inv_delta], seed, trial, case.max_pulls)
     if case.door is not None:
         answers, pulls = case.door(spec)
         wrong = any(arm != -1 and not instance.is_right(arm, m) for m, arm in enumerate(answers))
-        return Outcome(math.exp(case.log_inv_delta) if wrong else 0.0, max(answers) >= 0, pulls)
+        return AuditOutcome(math.exp(case.log_inv_delta) if wrong else 0.0, max(answers) >= 0, pulls)
     trajectory = run_trajectory(spec)
     decided = bool((trajectory.answers >= 0).any())
     if not is_wrong(case.instance, trajectory):
-        return Outcome(0.0, decided, trajectory.pulls)
+        return AuditOutcome(0.0, decided, trajectory.pulls)
     weight = -log_likelihood_ratio(case.instance, trajectory) if case.tilted else 0.0
-    return Outcome(math.exp(weight + case.log_inv_delta), decided, trajectory.pulls)
+    return AuditOutcome(math.exp(weight + case.log_inv_delta), decided, trajectory.pulls)
 
 
 def is_wrong(instance: Instance, trajectory: Trajectory) -> bool:
@@ -91,7 +91,7 @@ def is_wrong(instance: Instance, trajectory: Trajectory) -> bool:
     return any(arm != -1 and not instance.is_right(arm, m) for m, arm in enumerate(answers))
 
 
-def _judge(case: Case, outcomes: Sequence[Outcome]) -> Finding:
+def _judge(case: Case, outcomes: Sequence[AuditOutcome]) -> AuditFinding:
     errors = np.array([outcome.error for outcome in outcomes])
     if case.tilted:
         interval = mean_interval(errors)
@@ -99,4 +99,4 @@ def _judge(case: Case, outcomes: Sequence[Outcome]) -> Finding:
         low, high = share_interval(int((errors > 0).sum()), len(errors))
         interval = low * math.exp(case.log_inv_delta), high * math.exp(case.log_inv_delta)
     decided = float(np.mean([outcome.decided for outcome in outcomes]))
-    return Finding(case, float(errors.mean()), interval, decided)
+    return AuditFinding(case, float(errors.mean()), interval, decided)

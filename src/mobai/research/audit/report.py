@@ -9,7 +9,7 @@ from pathlib import Path
 from mobai import views
 from mobai.document import Block, Chart, Heading, Paragraph, Table, to_html, to_markdown
 from mobai.errors import InputError
-from mobai.research.audit.audit import Finding
+from mobai.research.audit.audit import AuditFinding
 from mobai.version import __version__
 
 HEADER = (
@@ -52,7 +52,7 @@ _INSTANCES = (
 )
 
 
-def cells(finding: Finding) -> list[str]:
+def cells(finding: AuditFinding) -> list[str]:
     """Write a finding as a row."""
     case, (low, high) = finding.case, finding.interval
     delta = f"{math.exp(-case.log_inv_delta):.3g}" if case.log_inv_delta < 20 else f"exp(-{case.log_inv_delta:g})"
@@ -70,7 +70,7 @@ def cells(finding: Finding) -> list[str]:
     ]
 
 
-def blocks(findings: Sequence[Finding], seed: int) -> list[Block]:
+def blocks(findings: Sequence[AuditFinding], seed: int) -> list[Block]:
     """Put the page together."""
     wrong = [finding for finding in findings if not finding.passed]
     outcome = (
@@ -86,7 +86,7 @@ def blocks(findings: Sequence[Finding], seed: int) -> list[Block]:
     ]
 
 
-def _chart(findings: Sequence[Finding]) -> str:
+def _chart(findings: Sequence[AuditFinding]) -> str:
     """Return the errors over delta with their intervals; what is claimed ends at 1."""
     rows = []
     for finding in findings:
@@ -98,7 +98,7 @@ def _chart(findings: Sequence[Finding]) -> str:
     )
 
 
-def write(findings: Sequence[Finding], seed: int, folder: Path) -> None:
+def write(findings: Sequence[AuditFinding], seed: int, folder: Path) -> None:
     """Write ``report.md`` and ``report.html`` into a folder."""
     page = blocks(findings, seed)
     try:

@@ -15,23 +15,25 @@ from mobai.research.paper.runs import SNW, SNW_AS_WRITTEN, TABLES, TENTH, TWENTI
 from mobai.theory.lower_bound import lower_bound
 
 
-class Verdict(NamedTuple):
+class ClaimVerdict(NamedTuple):
     """Whether a cell of the paper and ours agree, and why one thinks so."""
 
     word: str
     reason: str
 
 
-def compare(published: Published, row: SummaryRow | None) -> Verdict:
+def compare(published: Published, row: SummaryRow | None) -> ClaimVerdict:
     """Judge a cell: they agree when chance explains the difference of two means with our standard deviation."""
     if row is None:
-        return Verdict("cannot be compared", "not run")
+        return ClaimVerdict("cannot be compared", "not run")
     if row.stopped < row.trials:
-        return Verdict("cannot be compared", f"{row.trials - row.stopped} of our {row.trials} trials were given up")
+        return ClaimVerdict(
+            "cannot be compared", f"{row.trials - row.stopped} of our {row.trials} trials were given up"
+        )
     half = 1.96 * row.sd * math.sqrt(1 / row.trials + 1 / published.trials)
     if abs(published.mean - row.mean) <= half:
-        return Verdict("agrees", f"the difference is within chance, which allows {half:,.0f}")
-    return Verdict(
+        return ClaimVerdict("agrees", f"the difference is within chance, which allows {half:,.0f}")
+    return ClaimVerdict(
         "differs", f"ours is {row.mean / published.mean:.2f} times the paper's; chance allows {half:,.0f} pulls"
     )
 

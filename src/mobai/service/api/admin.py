@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from mobai.errors import FileReplacedError
 from mobai.service.api.common import OPEN, PROBLEMS, ScopedRoute, answer, caller_of, needs, service_of
 from mobai.service.models import NewWebhook
-from mobai.service.problems import RefusedError, busy
+from mobai.service.problems import ProblemError, busy
 from mobai.service.webhooks import Webhooks
 from mobai.version import __version__
 
@@ -63,7 +63,7 @@ async def damage(request: Request) -> Response:
 def _webhooks(request: Request) -> Webhooks:
     """Return the webhooks, which speak of all experiments, to whom all experiments may be shown."""
     if caller_of(request).only != "*":
-        raise RefusedError(403, "webhooks need a token that is not limited to some names")
+        raise ProblemError(403, "webhooks need a token that is not limited to some names")
     return service_of(request).webhooks
 
 
@@ -79,7 +79,7 @@ async def add_webhook(request: Request, body: NewWebhook) -> Response:
     """Send what happens to an address from now on. The secret that signs it is shown once."""
     webhooks = _webhooks(request)
     if body.private and not webhooks.allow_private:
-        raise RefusedError(422, "private: this service sends nothing to private addresses (--private-webhooks)")
+        raise ProblemError(422, "private: this service sends nothing to private addresses (--private-webhooks)")
     secret = await service_of(request).write(lambda: webhooks.add(**body.model_dump()))
     return answer({"name": body.name, "secret": secret}, 201)
 

@@ -11,7 +11,7 @@ from fastapi import Request, Response
 from mobai.live.assignments import Assignment
 from mobai.service.access import OPEN, ScopedRoute, needs
 from mobai.service.answers import ProblemOut
-from mobai.service.problems import MEDIA_TYPE, RefusedError
+from mobai.service.problems import MEDIA_TYPE, ProblemError
 from mobai.service.renderings import to_json
 from mobai.service.service import Service
 from mobai.service.tokens import Caller
@@ -75,5 +75,5 @@ def key_of(request: Request) -> str | None:
     except ValueError:
         found = None
     if not isinstance(found, str):
-        raise RefusedError(422, "Idempotency-Key must be a text, or a quoted one")
+        raise ProblemError(422, "Idempotency-Key must be a text, or a quoted one")
     return found

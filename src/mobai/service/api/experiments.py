@@ -21,7 +21,7 @@ from mobai.service.access import identify
 from mobai.service.answers import PageOut, StatusOut
 from mobai.service.api.common import PROBLEMS, ScopedRoute, answer, caller_of, needs, service_of, signed
 from mobai.service.models import NewArm, NewExperiment, Who
-from mobai.service.problems import RefusedError
+from mobai.service.problems import ProblemError
 from mobai.service.service import Service
 
 router = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
@@ -69,7 +69,7 @@ async def create(request: Request, body: NewExperiment) -> Response:
     """Begin an experiment: 201; 200 if there is the same one already, 409 if there is another one of that name."""
     service, caller = service_of(request), caller_of(request)
     if not caller.may("admin", body.name):
-        raise RefusedError(403, f"the token is for experiments named {caller.only} only")
+        raise ProblemError(403, f"the token is for experiments named {caller.only} only")
     given = body.model_copy(update={"by": signed(request, body.by)})
     code = await service.write(lambda: _create(service, given))
     return answer({"name": body.name}, code, Location=f"/api/v1/experiments/{quote(body.name, safe='')}")
@@ -78,7 +78,7 @@ async def create(request: Request, body: NewExperiment) -> Response:
 def _create(service: Service, body: NewExperiment) -> int:
     given = body.model_dump(exclude_none=True)
     if is_own_rule(body.rule):
-        raise RefusedError(422, "rule: only rules that come with mobai can be named over HTTP")
+        raise ProblemError(422, "rule: only rules that come with mobai can be named over HTTP")
     try:
         made = Experiment.create(service.experiments.journal, **given)
     except ConflictError:
@@ -159,7 +159,7 @@ def go_on(request: Request, name: str) -> Callable[[], Awaitable[bool]]:
     async def may_go_on() -> bool:
         try:
             return (await identify(request)).may("read", name)
-        except RefusedError:
+        except ProblemError:
             return False
         except Exception:  # the storage is away: the stream waits with it
             return True

@@ -11,9 +11,9 @@ from mobai.live.assignments import Assignment
 from mobai.live.operations import Operation
 from mobai.live.units import Unit, UnitOfArm
 from mobai.service.access import WorkRoute
-from mobai.service.answers import Assignments, Dropped
+from mobai.service.answers import AssignmentsOut, Dropped
 from mobai.service.api.common import PROBLEMS, ScopedRoute, key_of, needs, service_of, signed, work
-from mobai.service.models import Ask, DropOlder, Observations, Report, Reports, UnitAsk
+from mobai.service.models import Ask, DropOlder, ObservationsIn, Report, Reports, UnitAsk
 
 router = APIRouter(route_class=WorkRoute, responses=PROBLEMS)
 drops = APIRouter(route_class=ScopedRoute, responses=PROBLEMS)
@@ -27,7 +27,7 @@ async def _carry_out(request: Request, name: str, operation: Operation[list[Assi
 @router.post(
     "/experiments/{name}/assignments",
     openapi_extra=needs("tell"),
-    response_model=Assignments,
+    response_model=AssignmentsOut,
     summary="Ask what is next",
 )
 async def ask(request: Request, name: str, body: Ask | None = None) -> Response:
@@ -40,7 +40,7 @@ async def ask(request: Request, name: str, body: Ask | None = None) -> Response:
 @router.put(
     "/experiments/{name}/units/{unit}",
     openapi_extra=needs("tell"),
-    response_model=Assignments,
+    response_model=AssignmentsOut,
     summary="The assignment of a unit",
 )
 async def ask_for_unit(request: Request, name: str, unit: str, body: UnitAsk | None = None) -> Response:
@@ -55,7 +55,7 @@ async def ask_for_unit(request: Request, name: str, unit: str, body: UnitAsk | N
 @router.post(
     "/experiments/{name}/reports",
     openapi_extra=needs("tell"),
-    response_model=Assignments,
+    response_model=AssignmentsOut,
     summary="Tell what was measured",
 )
 async def report(request: Request, name: str, body: Reports) -> Response:
@@ -81,10 +81,10 @@ def _named(report: Report) -> Assignment | Unit | UnitOfArm | int | None:
 @router.post(
     "/experiments/{name}/observations",
     openapi_extra=needs("tell"),
-    response_model=Assignments,
+    response_model=AssignmentsOut,
     summary="Record what nobody asked for",
 )
-async def observe(request: Request, name: str, body: Observations) -> Response:
+async def observe(request: Request, name: str, body: ObservationsIn) -> Response:
     """Take observations in that nobody asked for, all or none, as one moment.
 
     Sent twice they count twice, unless both have the same `Idempotency-Key`.

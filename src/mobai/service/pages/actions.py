@@ -19,7 +19,7 @@ from mobai.service.api.common import service_of, signed
 from mobai.service.pages.forms import Form, read_form
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, path_of, refuse_if_read_only, see, sentence
-from mobai.service.problems import RefusedError, code_of
+from mobai.service.problems import ProblemError, code_of
 
 router = page_router()
 
@@ -98,7 +98,7 @@ def _facts(experiment: Experiment, action: Action) -> dict[str, Any]:
 
 def _action(word: str) -> Action:
     if word not in ACTIONS:
-        raise RefusedError(404, "there is nothing at this path")
+        raise ProblemError(404, "there is nothing at this path")
     return ACTIONS[word]
 
 
@@ -117,7 +117,7 @@ async def do(request: Request, name: str, word: str) -> Response:
     action, form = _action(word), await read_form(request)
     facts = await service_of(request).read(name, lambda experiment: _facts(experiment, action))
     if form.get("history") != facts["history"]:
-        raise RefusedError(412, "the experiment was deleted and created anew, or restored; look at its page again")
+        raise ProblemError(412, "the experiment was deleted and created anew, or restored; look at its page again")
     code = 422
     try:
         operation = action.make(form, signed(request, None))

@@ -17,7 +17,7 @@ from mobai.service.api.common import caller_of, service_of, signed
 from mobai.service.api.experiments import SSE_HEADERS, go_on
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, path_of, see
-from mobai.service.problems import RefusedError
+from mobai.service.problems import ProblemError
 from mobai.service.service import ARMS_ON_A_PAGE, Service
 
 router = page_router()
@@ -54,7 +54,7 @@ def _row_of(service: Service, name: str) -> dict[str, Any]:
 async def start_demo(request: Request) -> Response:
     """Start the demonstration."""
     if not caller_of(request).may("admin", "demo"):
-        raise RefusedError(403, f"the token is for experiments named {caller_of(request).only} only")
+        raise ProblemError(403, f"the token is for experiments named {caller_of(request).only} only")
     return see(path_of(await service_of(request).demo.start(signed(request, None))))
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request
 
-from mobai.service.problems import RefusedError
+from mobai.service.problems import ProblemError
 
 _MOST_FIELDS = 5_000
 
@@ -74,4 +74,4 @@ async def read_form(request: Request) -> Form:
             dict(parse_qsl(data.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"))
         )
     except (UnicodeDecodeError, ValueError):
-        raise RefusedError(422, "the form is not UTF-8, or has too many fields") from None
+        raise ProblemError(422, "the form is not UTF-8, or has too many fields") from None

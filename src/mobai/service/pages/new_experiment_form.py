@@ -14,7 +14,7 @@ from mobai.problem.objective import Direction
 from mobai.problem.window import seconds_of
 from mobai.service.pages.forms import Form
 from mobai.service.pages.routing import sentence
-from mobai.service.problems import RefusedError
+from mobai.service.problems import ProblemError
 
 Result = TypeVar("Result")
 
@@ -164,7 +164,7 @@ def _metric(form: Form, n: int) -> Objective | Guardrail | None:
 
     name, role, kind = (form.get(f"metric-{n}-{part}") for part in ("name", "role", "kind"))
     if role not in ROLES or kind not in KINDS:
-        raise RefusedError(422, "the form has a choice that there is not")
+        raise ProblemError(422, "the form has a choice that there is not")
     text = kind
     if kind == "bounded":
         text = f"bounded={number('low', True)!r}..{number('high', True)!r}"

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse
 from mobai.errors import FileReplacedError, InputError, NotFoundError, StorageError
 from mobai.service.access import ScopedRoute
 from mobai.service.pages.rendering import page
-from mobai.service.problems import RefusedError, code_of
+from mobai.service.problems import ProblemError, code_of
 
 
 class PageRoute(ScopedRoute):
@@ -26,7 +26,7 @@ class PageRoute(ScopedRoute):
         async def shown(request: Request) -> Response:
             try:
                 return await handler(request)
-            except RefusedError as error:
+            except ProblemError as error:
                 if error.code == 401:
                     return _to_login(request)
                 return page(request, "problem.html", error.code, detail=error.detail, retry=error.code == 503)
@@ -58,7 +58,7 @@ def _to_login(request: Request) -> Response:
 def refuse_if_read_only(request: Request) -> None:
     """Refuse a form that could not be sent."""
     if request.app.state.service.read_only:
-        raise RefusedError(403, "the service is read-only")
+        raise ProblemError(403, "the service is read-only")
 
 
 def page_router() -> APIRouter:

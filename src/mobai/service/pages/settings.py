@@ -15,7 +15,7 @@ from mobai.service.pages.forms import Form, read_form
 from mobai.service.pages.login import set_session
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, refuse_if_read_only, see, sentence
-from mobai.service.problems import RefusedError, code_of
+from mobai.service.problems import ProblemError, code_of
 from mobai.service.tokens import ANYBODY, SCOPES, create_token, list_tokens, revoke_token
 from mobai.service.webhooks import FORMATS
 
@@ -27,7 +27,7 @@ _FIELDS = ("name", "scope", "only", "expires", "url", "events", "format", "priva
 def _check(request: Request) -> None:
     """Refuse whoever administers some experiments only: tokens and webhooks are for all of them."""
     if caller_of(request).only != "*":
-        raise RefusedError(403, "settings need a token that is not limited to some names")
+        raise ProblemError(403, "settings need a token that is not limited to some names")
 
 
 async def _shown(request: Request, code: int = 200, **more: Any) -> Response:

@@ -45,7 +45,7 @@ class Scale:
 
 
 def svg(kind: str, content: str, space: str = "") -> str:
-    """Return a picture that only those see who see: what it shows is told in words, too."""
+    """Return a picture that screen readers skip: what it shows is told in words, too."""
     return f'<svg class="{kind}" aria-hidden="true"{space}>{content}</svg>'
 
 

@@ -10,13 +10,13 @@ from mobai.kernels.jit.compiled import array_kernel, kernel
 from mobai.kernels.programs.dense import Integers, Matrix, fill
 from mobai.kernels.programs.surrogate import solve_from
 from mobai.kernels.stats.observations import ObservationArrays
-from mobai.kernels.trials.sampling.planning import Plan, plan_with, relative_variance, track
+from mobai.kernels.trials.sampling.planning import PlanArrays, plan_with, relative_variance, track
 from mobai.kernels.trials.trial import least_asked
 
 
 @array_kernel
 def choose(
-    obs: ObservationArrays, variance: Matrix, asked: int, coin: float, sign: float, from_uniform: bool, plan: Plan
+    obs: ObservationArrays, variance: Matrix, asked: int, coin: float, sign: float, from_uniform: bool, plan: PlanArrays
 ) -> int:
     """Explore when an arm lags behind, else take the arm furthest behind its weight; plan in place."""
     if obs.asked[least_asked(obs.asked)] < math.sqrt(asked / len(obs.asked)):
@@ -43,7 +43,7 @@ def explore(asked: Integers, coin: float) -> int:
 
 
 @array_kernel
-def find_weights(obs: ObservationArrays, variance: Matrix, plan: Plan) -> None:
+def find_weights(obs: ObservationArrays, variance: Matrix, plan: PlanArrays) -> None:
     """Average in place the solutions of programs, each linearised at the average so far: the paper's sub-routine.
 
     Every step keeps two rows of bases of its own: between pulls a step's program changes little.

@@ -11,14 +11,14 @@ from mobai.kernels.programs.dense import Integers, Matrix, Vector, fill
 from mobai.kernels.programs.game import has_ties
 from mobai.kernels.programs.surrogate import solve_from
 from mobai.kernels.stats.observations import ObservationArrays
-from mobai.kernels.trials.sampling.planning import Plan, plan_with, relative_variance
+from mobai.kernels.trials.sampling.planning import PlanArrays, plan_with, relative_variance
 
 # What a pair outside the subdifferential has of the smallest rate in the program: too much to matter.
 OUT_OF_PLAY = 1e6
 
 
 @array_kernel
-def choose(obs: ObservationArrays, variance: Matrix, asked: int, plan: Plan) -> int:
+def choose(obs: ObservationArrays, variance: Matrix, asked: int, plan: PlanArrays) -> int:
     """Move the target and take the arm furthest behind it; plan in place."""
     t, target, direction = asked + 1, plan.weights, np.empty(len(plan.weights))
     find_direction(obs, t, variance, plan, direction)
@@ -28,7 +28,7 @@ def choose(obs: ObservationArrays, variance: Matrix, asked: int, plan: Plan) -> 
 
 
 @array_kernel
-def find_direction(obs: ObservationArrays, t: int, variance: Matrix, plan: Plan, direction: Vector) -> None:
+def find_direction(obs: ObservationArrays, t: int, variance: Matrix, plan: PlanArrays, direction: Vector) -> None:
     """Fill in where to move the target.
 
     Even shares to explore or when tied, else a step for pairs near the smallest rate.

@@ -8,12 +8,12 @@ from mobai.kernels.jit.compiled import array_kernel, kernel
 from mobai.kernels.programs.dense import Matrix
 from mobai.kernels.programs.surrogate import solve_from
 from mobai.kernels.stats.observations import ObservationArrays
-from mobai.kernels.trials.sampling.planning import CLOSED, Plan, plan_with, relative_variance
+from mobai.kernels.trials.sampling.planning import CLOSED, PlanArrays, plan_with, relative_variance
 from mobai.kernels.trials.trial import first_largest
 
 
 @array_kernel
-def choose(obs: ObservationArrays, variance: Matrix, asked: int, floor: float, every: bool, plan: Plan) -> int:
+def choose(obs: ObservationArrays, variance: Matrix, asked: int, floor: float, every: bool, plan: PlanArrays) -> int:
     """Solve the program at the weights asked so far and take the arm with the largest credit; plan in place."""
     t = asked + 1
     if every or plan.best[0] < 0 or t & (t - 1) == 0 or closed_since(obs, plan):
@@ -32,7 +32,7 @@ def choose(obs: ObservationArrays, variance: Matrix, asked: int, floor: float, e
 
 
 @kernel
-def closed_since(obs: ObservationArrays, plan: Plan) -> bool:
+def closed_since(obs: ObservationArrays, plan: PlanArrays) -> bool:
     """Whether an objective needs no more samples that did when the gaps were planned with."""
     found = False
     for m in range(len(plan.best) - obs.limits.what.shape[0]):

@@ -8,7 +8,7 @@ from mobai.kernels.jit.compiled import array_kernel, entry
 from mobai.kernels.programs.dense import Matrix
 from mobai.kernels.stats.observations import ObservationArrays
 from mobai.kernels.trials.sampling import d_tracking, frank_wolfe, mo_bai, track_and_stop
-from mobai.kernels.trials.sampling.planning import Plan, has_estimates, relative_variance
+from mobai.kernels.trials.sampling.planning import PlanArrays, has_estimates, relative_variance
 from mobai.kernels.trials.trial import TrialArrays, climb, draw, total
 
 MO_BAI, D_TRACKING, FRANK_WOLFE, TRACK_AND_STOP = 0, 1, 2, 3
@@ -17,11 +17,11 @@ choose_frank_wolfe, choose_track_and_stop = frank_wolfe.choose, track_and_stop.c
 
 
 @entry
-def play(trial: TrialArrays, rule: int, number: float, flag: bool, plan: Plan) -> int:
+def play(trial: TrialArrays, rule: int, number: float, flag: bool, plan: PlanArrays) -> int:
     """Choose and pull, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
 
     ``number`` and ``flag`` are the rule's options. Ends early when everything is decided or a block of rewards is used
-    up. Plan and trial are changed in place.
+    up. PlanArrays and trial are changed in place.
     """
     obs, arm, before = trial.obs, -1, total(trial.obs.asked)
     variance, estimated = np.empty_like(plan.gaps), has_estimates(obs)
@@ -46,7 +46,7 @@ def choose(
     rule: int,
     number: float,
     flag: bool,
-    plan: Plan,
+    plan: PlanArrays,
 ) -> int:
     """Let a rule choose, given how many pulls were asked for; its plan is changed in place."""
     if rule == MO_BAI:

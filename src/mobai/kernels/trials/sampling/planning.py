@@ -33,7 +33,7 @@ CLOSED = 1e3
 LEAST_ESTIMATE = 1e-4
 
 
-class Plan(NamedTuple):
+class PlanArrays(NamedTuple):
     """What the rules that solve programs carry from pull to pull; each uses what it needs.
 
     There is a row per objective, and then one per guardrail.

@@ -10,7 +10,14 @@ from mobai.kernels.jit.compiled import array_kernel, kernel
 from mobai.kernels.programs.dense import Integers, Vector, fill
 from mobai.kernels.programs.oracle import find_weights
 from mobai.kernels.stats.observations import ObservationArrays, gap_between
-from mobai.kernels.trials.sampling.planning import CLOSED, Plan, largest_noise, plan_with, relative_variance, track
+from mobai.kernels.trials.sampling.planning import (
+    CLOSED,
+    PlanArrays,
+    largest_noise,
+    plan_with,
+    relative_variance,
+    track,
+)
 from mobai.kernels.trials.trial import least_asked
 
 TARGET_GAP = 1e-9
@@ -19,7 +26,7 @@ SMALLEST_SPREAD = 1e-30
 
 
 @array_kernel
-def choose(obs: ObservationArrays, asked: int, growth: float, plan: Plan) -> int:
+def choose(obs: ObservationArrays, asked: int, growth: float, plan: PlanArrays) -> int:
     """Explore when an arm lags behind, else take the arm furthest behind its weight; plan in place."""
     arm = least_asked(obs.asked)
     if obs.asked[arm] < math.sqrt(asked) - 0.5 * len(obs.asked):
@@ -35,7 +42,7 @@ def choose(obs: ObservationArrays, asked: int, growth: float, plan: Plan) -> int
 
 
 @array_kernel
-def find_limited_oracle(obs: ObservationArrays, plan: Plan) -> None:
+def find_limited_oracle(obs: ObservationArrays, plan: PlanArrays) -> None:
     """Fill in the oracle weights where there are guardrails: a row per objective, then one per guardrail."""
     rows, arms = plan.gaps.shape
     plan_with(obs, plan.gaps, plan.best, plan.codes)
