@@ -38,6 +38,30 @@ def test_the_outlook_of_an_open_metric() -> None:
     assert views.headline(status) == f"s is open: A leads B, {share:.0%} of the evidence is in, {words}."
 
 
+def test_what_waits_and_what_is_too_few_is_said_first() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["t:unknown-variance"], rule="uniform")
+    rng = np.random.default_rng(5)
+    test.record_all([(arm, {"t": mean + rng.normal()}) for arm, mean in (("A", 3.0), ("B", 0.0)) for _ in range(40)])
+    assert "A leads B with enough evidence, but fewer than the 150 rewards that would show rare" in views.headline(
+        test.status()
+    )
+    first, *others = test.ask(4)
+    test.tell_all([(one, {"t": 1.0}) for one in others])
+    assert ", 3 results not counted yet" in views.headline(test.status())
+    test.tell(first, {"t": 1.0})
+    assert "not counted yet" not in views.headline(test.status())
+
+
+def test_a_decision_that_is_not_certified_is_no_advice_to_stop() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["A", "B"], ["t:unknown-variance"], rule="uniform", rare=None)
+    rng = np.random.default_rng(5)
+    means = {"A": 9.0, "B": 0.0}
+    test.record_all([(arm, {"t": means[arm] + rng.exponential() ** 2}) for _ in range(300) for arm in means])
+    status = test.status()
+    assert (status.verdict.stopped, status.verdict.certified) == (True, False)
+    assert views.headline(status).startswith("Decided, but NOT certified. Best for t: A")
+
+
 def test_an_arm_that_seems_to_break_a_limit_is_said_to() -> None:
     test = Experiment.create(
         MemoryJournal(), "x", ["A", "B"], ["s:gaussian=1"], guardrails=["e:bernoulli:at-most=0.2:eps=0.1"], delta=1e-6

@@ -29,7 +29,7 @@ from mobai.errors import InputError
 from mobai.kernels.evidence.scores import Scoring
 from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.health import HealthArrays, note_rewards
-from mobai.kernels.stats.observations import BROKEN
+from mobai.kernels.stats.observations import LimitState
 from mobai.kernels.trials.engine import pair_evidences
 from mobai.problem import FloatArray, IntArray, Problem
 from mobai.problem.family import is_number
@@ -426,12 +426,12 @@ class Engine:
         level, surcharges = self.stopping.level(self._at_start, x), self._evidence.changing.surcharges
         return difference_intervals(self.problem, self.observations, level, surcharges, fitted)
 
-    def limits(self, log_inv_delta: float | None = None) -> tuple[tuple[int, ...], ...]:
-        """Return what can be said of each limit, arm by arm: 0 nothing, 1 it is kept, 2 it is broken."""
+    def limits(self, log_inv_delta: float | None = None) -> tuple[tuple[LimitState, ...], ...]:
+        """Return whether each limit is kept or broken, arm by arm, or open."""
         if not self.problem.guardrails:
             return ()
         statuses = self._evidence.limit_statuses(self.level(self._log_inv_delta_asked(log_inv_delta)))
-        return tuple(map(tuple, statuses.tolist()))
+        return tuple(tuple(map(LimitState, row)) for row in statuses.tolist())
 
     @property
     def barred(self) -> npt.NDArray[np.bool_]:
@@ -521,7 +521,7 @@ class Engine:
         """Return which arms are to be barred: those that break a limit, but for those that others are compared with."""
         settled = self.observations.arrays.limits.settled
         spared = np.isin(self.problem.arms, list(_baselines(self.problem)))
-        broken: npt.NDArray[np.bool_] = (settled == BROKEN + 1).any(axis=0) & ~spared & self._bars_broken
+        broken: npt.NDArray[np.bool_] = (settled == LimitState.BROKEN).any(axis=0) & ~spared & self._bars_broken
         return broken
 
     def _enrol(self) -> None:

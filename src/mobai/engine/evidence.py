@@ -70,7 +70,7 @@ class Evidence:
         self.monitor.enter(self.observations, at)
 
     def limit_statuses(self, level: float) -> IntArray:
-        """Return what can be said of each arm and limit at a level: 0 nothing, 1 it is kept, 2 it is broken."""
+        """Return the :class:`LimitState` of each arm and limit at a level."""
         return self.observations.limit_statuses(level, self.changing.surcharges)
 
     def _settle(self) -> bool:

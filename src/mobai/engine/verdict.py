@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mobai import views
+from mobai.kernels.stats.observations import LimitState
 from mobai.problem import FloatArray, Problem
 from mobai.problem.guardrail import NOBODY
 from mobai.problem.problem import frozen
@@ -50,7 +51,7 @@ class Verdict:
         Per objective: whether the evidence is enough, and too few rewards are there to rule out rare extremes; and how
         many rewards that takes, 0 where that is not looked at.
     limits
-        Per guardrail and arm: 0 if nothing can be said yet, 1 if the limit is kept, 2 if it is broken.
+        Per guardrail and arm: whether the limit is kept or broken, or open: nothing can be said yet.
     refused, lost
         How many pulls were lost because of their value; and for reasons that are said to have nothing to do with any.
     reaches
@@ -68,7 +69,7 @@ class Verdict:
     proven: bool = field(metadata=fact("Whether the stopping rule is proven, if the families hold.", bool))
     doubts: tuple[str | None, ...]
     reaches: Callable[[float], float] = field(repr=False)
-    limits: tuple[tuple[int, ...], ...] = ()
+    limits: tuple[tuple[LimitState, ...], ...] = ()
     refused: int = field(default=0, metadata=fact("Pulls that were lost because of their value.", int))
     lost: int = field(
         default=0,
@@ -172,7 +173,7 @@ class Verdict:
         """Return what can be said of an arm and a limit: ``kept``, ``broken``, ``open``, or ``-`` for a baseline."""
         if self.problem.guardrails[guardrail].of == self.problem.arms[arm]:
             return "-"
-        return ("open", "kept", "broken")[self.limits[guardrail][arm]]
+        return LimitState(self.limits[guardrail][arm]).name.lower()
 
     def _repr_html_(self) -> str:
         return views.verdict_html(self)

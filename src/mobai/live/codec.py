@@ -15,6 +15,7 @@ import numpy as np
 
 from mobai.engine import Verdict
 from mobai.engine.explain import Explanation, Limit, Pair
+from mobai.kernels.stats.observations import LimitState
 from mobai.live.settings import Settings
 from mobai.live.status import Status
 from mobai.live.trace import Series
@@ -33,7 +34,11 @@ from mobai.views.words import status_remarks
 
 Facts = Mapping[str, Any]
 _SERIES = ("pulls", "at", "evidence", "asked", "rewards", "means", "lower", "upper")
-_LIMITS = {"open": 0, "kept": 1, "broken": 2, "-": 0, None: 0}
+_LIMITS: dict[str | None, LimitState] = {
+    "-": LimitState.OPEN,
+    None: LimitState.OPEN,
+    **{one.name.lower(): one for one in LimitState},
+}
 _AGAINST_BASELINE = {"open": 0, "better": 1, "worse": -1}
 # The columns of :func:`status_rows`, in their order.
 COLUMNS = (

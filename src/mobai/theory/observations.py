@@ -24,6 +24,7 @@ from mobai.kernels.stats.observations import (
     SUM,
     UNIT,
     LimitArrays,
+    LimitState,
     ObjectiveArrays,
     ObservationArrays,
 )
@@ -230,15 +231,16 @@ class Observations:
         self.arrays.worst[m, arm] += 1.0
 
     def limit_statuses(self, level: float, surcharges: FloatArray) -> IntArray:
-        """Return what can be said of each arm and limit at a level: 0 nothing, 1 it is kept, 2 it is broken.
+        """Return the :class:`LimitState` of each arm and limit at a level.
 
         Where it was settled before, that stands; where both could be said, the stronger. Shape (guardrails, K).
         """
         limits = self.arrays.limits
         kept, broken = limits.evidence - surcharges
-        found = np.where(kept > level, 1, np.where(broken > level, 2, 0))
-        found[(kept > level) & (broken > kept)] = 2
-        return np.where(limits.settled > 0, limits.settled, found)
+        told = np.where(broken > level, LimitState.BROKEN, LimitState.OPEN)
+        found = np.where(kept > level, LimitState.KEPT, told)
+        found[(kept > level) & (broken > kept)] = LimitState.BROKEN
+        return np.where(limits.settled != LimitState.OPEN, limits.settled, found)
 
     def settle(self, statuses: IntArray) -> bool:
         """Let statuses of limits stand from now on; return whether there is a new one."""

@@ -185,6 +185,10 @@ def _outlook(status: Status, m: int) -> str:
     leads = f"{verdict.answers[m]} leads{f' {second}' if second else ''}" if verdict.leading[m] else "nobody leads"
     share = max(float(verdict.evidence[m]) / float(verdict.threshold[m]), 0.0)
     far = f", {share:.0%} of the evidence is in" if share >= 0.005 else ""
+    if any(verdict.held[m : m + 1]):
+        far = f" with enough evidence, but fewer than the {verdict.least:,} rewards that would show rare extremes"
+    waits = sum(one.results for one in status.waiting if one.metric == verdict.problem.objective_names[m])
+    far += f", {plural(waits, 'result')} not counted yet" if waits else ""
     if status.state in ("closed", "ended") or more is None:
         return leads + far
     words = samples_text(float(more.per_objective[m])).replace("roughly", "about")

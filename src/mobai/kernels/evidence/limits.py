@@ -23,6 +23,8 @@ from mobai.kernels.stats.observations import (
     BROKEN,
     KEPT,
     LIMIT,
+    LIMIT_BROKEN,
+    LIMIT_OPEN,
     METRIC,
     NORMAL,
     SHARED,
@@ -167,9 +169,9 @@ def note_limits(obs: ObservationArrays) -> None:
 def looks_fit(obs: ObservationArrays, i: int) -> bool:
     """Whether an arm seems to keep every limit, as its means are now, and was not said to break one."""
     for c in range(obs.limits.what.shape[0]):
-        if obs.limits.settled[c, i] == BROKEN + 1:
+        if obs.limits.settled[c, i] == LIMIT_BROKEN:
             return False
-        unsettled = obs.limits.settled[c, i] == 0 and applies(obs, c, i)
+        unsettled = obs.limits.settled[c, i] == LIMIT_OPEN and applies(obs, c, i)
         if unsettled and room(obs, c, i) < -0.5 * obs.limits.terms[c, TOLERANCE]:
             return False
     return True
@@ -238,7 +240,7 @@ def hardest_to_keep(obs: ObservationArrays, i: int) -> tuple[float, int]:
     """Return the smallest cost of the claims that an arm keeps its limits, and whose; infinite if all are settled."""
     least, which = math.inf, -1
     for c in range(obs.limits.what.shape[0]):
-        if obs.limits.settled[c, i] == 0 and obs.limits.what[c, BASELINE] != i:
+        if obs.limits.settled[c, i] == LIMIT_OPEN and obs.limits.what[c, BASELINE] != i:
             cost = limit_cost(obs, c, i, KEPT)
             if cost < least:
                 least, which = cost, c
@@ -250,9 +252,9 @@ def easiest_to_break(obs: ObservationArrays, i: int) -> tuple[float, int]:
     """Return the largest cost of the claims that an arm breaks its limits, and of which; infinite if one is settled."""
     most, which = 0.0, -1
     for c in range(obs.limits.what.shape[0]):
-        if obs.limits.settled[c, i] == BROKEN + 1:
+        if obs.limits.settled[c, i] == LIMIT_BROKEN:
             return math.inf, c
-        if obs.limits.settled[c, i] == 0:
+        if obs.limits.settled[c, i] == LIMIT_OPEN:
             cost = limit_cost(obs, c, i, BROKEN)
             if cost > most:
                 most, which = cost, c

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 from typing import NamedTuple
 
 from mobai.kernels.evidence.coupled import Workspace
@@ -20,6 +21,18 @@ UNSEEN, BEGUN, OVER, AT_ONCE = 0, 1, 2, 3
 METRIC, SIDE, BASELINE = 0, 1, 2
 LIMIT, TOLERANCE = 0, 1
 KEPT, BROKEN = 0, 1
+
+
+class LimitState(IntEnum):
+    """What can be said of an arm and a limit."""
+
+    OPEN = 0
+    KEPT = 1
+    BROKEN = 2
+
+
+LIMIT_OPEN, LIMIT_BROKEN = int(LimitState.OPEN), int(LimitState.BROKEN)  # for kernels
+
 # A standard deviation nothing is known about yet: no difference is worth anything.
 UNKNOWN = 1e150
 # The error of a mean is at most about this, relative to its size and to the sum it comes from.
@@ -42,7 +55,7 @@ class LimitArrays(NamedTuple):
     what: IntMatrix  # METRIC, SIDE (+1: the mean must be above, -1: below) and BASELINE (an arm, or -1)
     terms: Matrix  # LIMIT (oriented; of a margin, its size) and TOLERANCE
     evidence: Cube  # KEPT or BROKEN, guardrail, arm: the largest there has been, in nats
-    settled: IntMatrix  # guardrail, arm: UNSETTLED, or KEPT or BROKEN plus 1, at the delta that sampling works for
+    settled: IntMatrix  # guardrail, arm: a LimitState, at the delta that sampling works for
     touched: Integers  # of each arm: 1 if it was told something in this moment
 
 

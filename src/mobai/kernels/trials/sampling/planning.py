@@ -15,6 +15,7 @@ from mobai.kernels.stats.observations import (
     BASELINE,
     BROKEN,
     KEPT,
+    LIMIT_OPEN,
     METRIC,
     NORMAL,
     UNIT,
@@ -180,7 +181,7 @@ def plan_limits(obs: ObservationArrays, gaps: Matrix, best: Integers) -> bool:
             continue
         leader = obs.leaders[m]
         for c in range(rows - objectives):
-            if obs.limits.settled[c, leader] == 0 and obs.limits.what[c, BASELINE] != leader:
+            if obs.limits.settled[c, leader] == LIMIT_OPEN and obs.limits.what[c, BASELINE] != leader:
                 gaps[objectives + c, leader] = standardised(obs, c, leader, KEPT)
         for i in range(arms):
             if i == leader:
