@@ -350,7 +350,7 @@ class _Rows:
         self.pulls += first
 
     def extend(self, arms: IntArray, values: FloatArray, first: npt.NDArray[np.bool_], ends: Integers) -> None:
-        """Add many rows, in moments that end after so many of all rows."""
+        """Add many rows; ``ends`` has the number of rows up to the end of each moment."""
         begin = self.ends[-1] if self.ends else 0
         self._arms += arms.tolist()
         self._first += first.tolist()

@@ -45,19 +45,19 @@ class Evidence:
         self._settle_at = settle_at if problem.guardrails else None
 
     def tell_all(self, rows: Moment, ends: Integers, at: float | None = None) -> bool:
-        """Add rewards, moments that end after so many rows, and look once; whether something may have been decided."""
+        """Add rewards, in moments that end at these rows, and look once; whether something may have been decided."""
         self.observations.tell_in_order(rows, ends)
         settled = self._settle()
         return self.monitor.look(self.observations, at) or settled
 
     def folds(self, looks: int) -> bool:
-        """Whether so many looks are worth :meth:`fold`: a few where it is compiled, else as many as compiling it."""
+        """Whether a number of looks is worth :meth:`fold`: a few if it is compiled, more if it is yet to be."""
         return isinstance(self.monitor, RosterMonitor) and looks >= (2 if is_compiled(fold) else _WORTH_COMPILING)
 
     def fold(
         self, repeats: RepeatArrays, health: HealthArrays, rows: Moment, looks: Integers, begin: int
     ) -> tuple[int, bool]:
-        """Add rows, each a moment of its own, and look after so many of them, until something is found.
+        """Add rows, each a moment of its own, and look at these numbers of rows, until something is found.
 
         Return how many looks were taken with those before ``begin``, and whether something is to be entered.
         """

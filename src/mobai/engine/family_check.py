@@ -144,7 +144,7 @@ class FamilyCheck:
 
 
 def _least_likely(chances: FloatArray) -> int | None:
-    """Return the arm with the smallest chance, if that is too small for one of so many arms."""
+    """Return the arm with the smallest chance, if that is too small for the smallest of all arms."""
     arm = int(chances.argmin())
     return arm if chances[arm] < _UNLIKELY_SHAPE / len(chances) else None
 

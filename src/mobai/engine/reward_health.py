@@ -64,7 +64,7 @@ def restored_health(found: HealthArrays, arrays: dict[str, npt.NDArray[Any]]) ->
 
 
 def patience(tests: int) -> FloatArray:
-    """Return the evidence, less twice the logarithm of the rewards, at which one is an outlier: of so many tests."""
+    """Return the evidence, less twice the logarithm of the rewards, at which one of that many is an outlier."""
     return np.array([math.log(2 * tests / RATE) + math.log(math.pi**2 / 6)])
 
 

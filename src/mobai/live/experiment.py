@@ -113,7 +113,7 @@ class Experiment:
             What happens to an arm that breaks a limit: ``bar``, it is asked for no more, or ``tell``; ``bar`` unless
             given.
         max_samples
-            Hand out so many assignments, dropped and expired ones aside; any number unless given.
+            How many assignments are handed out, dropped and expired ones aside; any number unless given.
         until
             Hand out none after this time, as ISO 8601, Unix time or a datetime; never ends unless given.
         order
@@ -332,7 +332,7 @@ class Experiment:
 
     @contextmanager
     def _look(self) -> Iterator[State]:
-        """Give the state to read, in which everything that is due is settled."""
+        """Return the state to read, in which everything that is due is settled."""
         with self._ledger.look() as state:
             if not state.is_due(time.time()):
                 yield state
@@ -400,7 +400,7 @@ class Experiment:
         return self._ledger.history()
 
     def events(self, after: int = 0, most: int = 1000) -> Sequence[Event]:
-        """Return the events after one, at most so many of them."""
+        """Return the events after one, at most ``most`` of them."""
         with self._look() as state:
             if after >= state.seq:
                 return []

@@ -87,7 +87,7 @@ class Trace:
         return Series(problem=problem, threshold=threshold, **arrays)
 
     def arrays(self, arms: int) -> dict[str, npt.NDArray[Any]]:
-        """Return all points as arrays, with room for so many arms."""
+        """Return all points as arrays, with room for a number of arms."""
         if not self._points:
             return {}
         found = {}

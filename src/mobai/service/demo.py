@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 NAME = "demo"
-_SECONDS, _VISITORS = 0.2, 12  # so many every so often
+_SECONDS, _VISITORS = 0.2, 12  # how often, and how many at a time
 _SECONDS_TO_WAIT = 1.0  # while it is paused, or the storage is away
 _BY = "simulated visitors"
 

@@ -48,7 +48,7 @@ class FileHistory:
             return self._known is not None and self._look()
 
     def save_what_was_put_in_place(self) -> None:
-        """Give the log up where the file was written over: SQLite would move it there with the last connection."""
+        """Leave the log where the file was written over: SQLite would move it there with the last connection."""
         with suppress(OSError):
             if not self.file.read_only and not self.file.is_replaced() and self.has_become_another():
                 self.file.give_up_log()

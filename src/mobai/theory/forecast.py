@@ -224,7 +224,7 @@ def _alone(arrays: ObservationArrays, m: int) -> ObservationArrays:
 
 
 def _grow(arrays: ObservationArrays, m: int, grown: ObservationArrays, factors: FloatArray) -> None:
-    """Fill in what would be observed with so many times the rewards, all like those there are; in place."""
+    """Fill in what would be observed with a multiple of the rewards, all like those there are; in place."""
     _grow_row(arrays, m, grown, 0, factors)
     renew(grown)
 

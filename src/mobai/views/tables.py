@@ -75,7 +75,7 @@ def best_in(status: Status, m: int) -> list[int]:
 
 
 def contenders(status: Status, most: int) -> list[int]:
-    """Return at most so many arms, in their own order: the best of every metric by turns."""
+    """Return at most ``most`` arms, in their own order: the best of every metric by turns."""
     orders = [best_in(status, m) for m in range(len(status.verdict.problem.metrics))]
     by_turns = dict.fromkeys(i for row in zip(*orders, strict=True) for i in row)
     return sorted(list(by_turns)[:most])

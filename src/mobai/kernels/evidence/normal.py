@@ -64,7 +64,7 @@ def pair_bet(x: float, gap: float, n_b: float, n_i: float) -> tuple[float, float
 
 @kernel
 def one_bet(n: float, apart: float) -> float:
-    """Return the log-wealth of one arm's bets that its mean is on one side of a number it is so many sd away from."""
+    """Return the log-wealth of one arm's bets that its mean is on one side of a number, given the distance in sd."""
     top, total = -math.inf, 0.0
     for k in range(len(WIDTHS)):
         c = WIDTHS[k]

@@ -224,7 +224,7 @@ def smallest_sum(gap: float, best: Sample, rival: Sample, c: float, level: float
 
 @kernel
 def dip(size: float) -> float:
-    """Return what no log_bet of so many rewards is below."""
+    """Return a lower bound on log_bet for a number of rewards."""
     return DIPS[min(int(size), len(DIPS)) - 1]
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from mobai.kernels.jit.compiled import entry, kernel
 from mobai.kernels.programs.dense import Integers, Matrix
 
-# Rewards are equal up to so many times their scatter and their size: sums of rounded numbers differ in the last digits.
+# Rewards are equal up to this part of their scatter and their size: sums of rounded numbers differ in the last digits.
 SAME_SCATTER, SAME_SIZE = 1e-9, 4e-16
 
 

@@ -280,7 +280,7 @@ class RemoteExperiment(Experiment):
         return f"Experiment({self._name!r}, {self._client.address!r})"
 
     def events(self, after: int = 0, most: int = 1000) -> Sequence[Event]:
-        """Return the events after one, at most so many of them."""
+        """Return the events after one, at most ``most`` of them."""
         ledger = self._ledger
         return ledger.journal.read(ledger.handle, after, most)
 

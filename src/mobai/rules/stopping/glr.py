@@ -170,7 +170,7 @@ class GLRMonitor:
         looks: Integers,
         begin: int,
     ) -> tuple[int, bool]:
-        """Take in rows, each a moment of its own, and look after so many, until something exceeds what is looked for.
+        """Take in rows, each a moment of its own, and look at these numbers of rows, until something is found.
 
         Return how many looks were taken with those before ``begin``, and whether something was found, to be entered.
         """

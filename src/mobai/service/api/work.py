@@ -138,6 +138,6 @@ async def drop_unit(
     summary="Drop what has waited long",
 )
 async def drop_older(request: Request, name: str, body: DropOlder) -> Dropped:
-    """Say of all assignments that have waited for so many seconds that they, or the rest of them, will not come."""
+    """Say of all assignments that have waited for a number of seconds that they, or the rest of them, will not come."""
     operation = operations.drop_older(body.older_than, reason=body.reason, by=signed(request, body.by))
     return Dropped(dropped=await service_of(request).do(name, operation))

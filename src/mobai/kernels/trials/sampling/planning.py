@@ -50,7 +50,7 @@ class PlanArrays(NamedTuple):
 
 @kernel
 def metric_of(obs: ObservationArrays, rows: int, row: int) -> int:
-    """Return the metric that a row of a plan with so many rows speaks of."""
+    """Return the metric that a row of a plan speaks of."""
     objectives = rows - obs.limits.what.shape[0]
     return row if row < objectives else obs.limits.what[row - objectives, METRIC]
 
