@@ -13,7 +13,7 @@ from pathlib import Path
 from mobai.errors import ConflictError, InputError, StorageError
 from mobai.live.storage import open_journal
 from mobai.live.verify import verify
-from mobai.store.journal import Event, Journal, Last
+from mobai.store.journal import Event, EventReader, Journal, Last
 from mobai.store.sqlite_file import refuse_second_names
 from mobai.views.words import plural
 
@@ -94,7 +94,7 @@ def _opened(fresh: Path, source: Path) -> Journal:
         raise InputError("path", f"{source} is no backup: {str(error).replace(str(fresh), str(source))}") from None
 
 
-def _events(journal: Journal, name: str) -> Iterator[Event]:
+def _events(journal: EventReader, name: str) -> Iterator[Event]:
     """Return every event of an experiment, a part at a time."""
     handle, seq, head = journal.find(name), 0, ""
     while fresh := journal.read(handle, seq, _EVENTS_AT_A_TIME, head):
@@ -104,7 +104,7 @@ def _events(journal: Journal, name: str) -> Iterator[Event]:
         raise StorageError(f"{name}: the journal is empty; it must begin with 'created'")
 
 
-def _compare(copied: Journal, before: Mapping[str, Last]) -> None:
+def _compare(copied: EventReader, before: Mapping[str, Last]) -> None:
     """Refuse a copy that lacks what was there before it was made, or in which a chain is broken."""
     for name, last in before.items():
         copied.read(copied.find(name), last.seq, 1, last.hash)

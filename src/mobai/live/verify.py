@@ -12,7 +12,7 @@ from mobai.errors import InputError, StorageError
 from mobai.live import snapshots
 from mobai.live.state import State
 from mobai.live.storage import open_journal
-from mobai.store.journal import Event, Handle, Journal, Snapshot
+from mobai.store.journal import Event, EventReader, Handle, Journal, Snapshot
 
 _EVENTS_AT_A_TIME = 1_000
 
@@ -94,7 +94,7 @@ class _Reading:
     """One way through a journal: its chain, what it adds up to, and whether that agrees with the snapshot."""
 
     def __init__(
-        self, journal: Journal, handle: Handle, written_down: str | None, choices: bool, progress: Progress | None
+        self, journal: EventReader, handle: Handle, written_down: str | None, choices: bool, progress: Progress | None
     ) -> None:
         self._journal, self._handle = journal, handle
         self._written_down, self._choices, self._progress = written_down, choices, progress

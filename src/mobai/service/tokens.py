@@ -16,7 +16,7 @@ from typing import Any
 
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.problem.objective import is_name
-from mobai.store.journal import Journal
+from mobai.store.journal import RecordStore
 from mobai.store.sql_records import TOKEN
 
 SCOPES = ("read", "tell", "admin")
@@ -52,7 +52,7 @@ ANYBODY = Caller(None, "admin")
 
 
 def create_token(
-    journal: Journal, name: str, scope: str, *, only: str = "*", expires: str | None = None, kind: str = TOKEN
+    journal: RecordStore, name: str, scope: str, *, only: str = "*", expires: str | None = None, kind: str = TOKEN
 ) -> str:
     """Make a token, keep its hash, and return it: it is shown once."""
     if not is_name(name) or len(name) > _LONGEST_NAME:
@@ -70,7 +70,7 @@ def create_token(
     return secret
 
 
-def revoke_token(journal: Journal, name: str) -> None:
+def revoke_token(journal: RecordStore, name: str) -> None:
     """Make a token invalid; whoever shows it is refused, within seconds.
 
     That there was one is kept: a service whose last token was revoked is closed, not open.
@@ -84,7 +84,7 @@ def revoke_token(journal: Journal, name: str) -> None:
         raise NotFoundError("name", f"there is no token {name!r}")
 
 
-def list_tokens(journal: Journal) -> list[dict[str, Any]]:
+def list_tokens(journal: RecordStore) -> list[dict[str, Any]]:
     """Return what is known of every token; not the token, which nobody has kept."""
     rows = [(kind, name, body) for kind in (TOKEN, SESSION) for name, body in journal.records(kind).items()]
     return [
@@ -108,7 +108,7 @@ def seconds_in(text: str) -> float:
 class Tokens:
     """The tokens of a storage, read again every second; and one-time codes for browsers."""
 
-    def __init__(self, journal: Callable[[], Journal]) -> None:
+    def __init__(self, journal: Callable[[], RecordStore]) -> None:
         self._journal = journal
         self._known: dict[str, Mapping[str, Mapping[str, Any]]] = {}
         self._read_at, self._reading = -math.inf, False

@@ -29,7 +29,7 @@ from mobai.problem.objective import is_name
 from mobai.service.delivery import Attempt, check_address, deliver
 from mobai.service.experiments import OpenExperiments
 from mobai.service.tokens import WEBHOOK
-from mobai.store.journal import Journal
+from mobai.store.journal import RecordStore
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class Webhooks:
             self._changed.notify()
 
     @property
-    def _journal(self) -> Journal:
+    def _journal(self) -> RecordStore:
         return self._experiments.journal
 
     def add(

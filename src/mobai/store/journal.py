@@ -83,20 +83,11 @@ class EventLog(Protocol):
         ...
 
 
-class Journal(Protocol):
-    """Where experiments are kept.
+class EventReader(Protocol):
+    """Experiments by name, to be read.
 
     A handle is refused once its experiment is gone (InputError), also if another one has its name (StorageError).
     """
-
-    @property
-    def identity(self) -> str:
-        """What tells this storage from a copy of it that was restored."""
-        ...
-
-    def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
-        """Begin an experiment with its first event, or several; InputError if there is one of that name."""
-        ...
 
     def find(self, name: str) -> Handle:
         """Look an experiment up; InputError if there is none."""
@@ -104,14 +95,6 @@ class Journal(Protocol):
 
     def names(self) -> list[str]:
         """Return the names of all experiments, in the order of their creation."""
-        ...
-
-    def lock(self, handle: Handle) -> AbstractContextManager[EventLog]:
-        """Lock an experiment for reading and appending; nothing is kept if the block raises."""
-        ...
-
-    def lock_several(self, handles: Sequence[Handle]) -> AbstractContextManager[Sequence[EventLog]]:
-        """Lock experiments for one transaction; all that is appended is kept, or nothing."""
         ...
 
     def read(self, handle: Handle, after: int = 0, most: int | None = None, head: str = "") -> Sequence[Event]:
@@ -129,6 +112,22 @@ class Journal(Protocol):
         """Return the latest snapshot, if there is any."""
         ...
 
+
+class EventStore(EventReader, Protocol):
+    """Experiments by name, to be read and written."""
+
+    def create(self, name: str, event: Event, more: Iterable[Event] = ()) -> Handle:
+        """Begin an experiment with its first event, or several; InputError if there is one of that name."""
+        ...
+
+    def lock(self, handle: Handle) -> AbstractContextManager[EventLog]:
+        """Lock an experiment for reading and appending; nothing is kept if the block raises."""
+        ...
+
+    def lock_several(self, handles: Sequence[Handle]) -> AbstractContextManager[Sequence[EventLog]]:
+        """Lock experiments for one transaction; all that is appended is kept, or nothing."""
+        ...
+
     def save_snapshot(self, handle: Handle, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the last one."""
         ...
@@ -137,9 +136,9 @@ class Journal(Protocol):
         """Remove an experiment with all its events."""
         ...
 
-    def damage(self) -> list[str]:
-        """Return what is wrong with the storage itself: its database, and the records of a service."""
-        ...
+
+class RecordStore(Protocol):
+    """What a service keeps beside the experiments: tokens, webhooks, what was delivered."""
 
     def records(self, kind: str) -> dict[str, dict[str, Any]]:
         """Return what a service keeps in the storage beside the experiments, of one kind, by key.
@@ -150,6 +149,19 @@ class Journal(Protocol):
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any] | None, *, was: object = ANYTHING) -> bool:
         """Keep a record, or with None remove it; return False, and change nothing, if it is not as it ``was``."""
+        ...
+
+
+class Journal(EventStore, RecordStore, Protocol):
+    """A storage: experiments, the records of a service, and the care of both."""
+
+    @property
+    def identity(self) -> str:
+        """What tells this storage from a copy of it that was restored."""
+        ...
+
+    def damage(self) -> list[str]:
+        """Return what is wrong with the storage itself: its database, and the records of a service."""
         ...
 
     def check(self) -> None:
