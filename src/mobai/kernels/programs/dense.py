@@ -107,8 +107,8 @@ def solve_transposed(factors: Matrix, swaps: Integers, x: Vector) -> None:
 
 
 @kernel
-def find_hubs(best: Integers, hub: Integers, place: Integers) -> int:
-    """Fill in ``hub`` (per objective) and ``place`` (per arm, -1 if best nowhere); return the number of hubs."""
+def find_linking_arms(best: Integers, linking_arm: Integers, place: Integers) -> int:
+    """Fill in ``linking_arm`` (per objective) and ``place`` (per arm, -1 if best nowhere); return how many link."""
     count = 0
     for i in range(len(place)):
         place[i] = -1
@@ -116,5 +116,5 @@ def find_hubs(best: Integers, hub: Integers, place: Integers) -> int:
         if place[best[m]] < 0:
             place[best[m]] = count
             count += 1
-        hub[m] = place[best[m]]
+        linking_arm[m] = place[best[m]]
     return count

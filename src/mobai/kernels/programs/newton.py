@@ -1,7 +1,7 @@
 """Newton's system of the interior point method.
 
-It couples an arm with hubs (distinct best arms) only, so everything but a block of the hubs is eliminated by hand; the
-floors add a correction of rank two.
+It couples an arm with linking arms (distinct best arms) only, so everything but a block of these is eliminated by hand;
+the floors add a correction of rank two.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.kernels.jit.compiled import array_kernel, fast_kernel, kernel
-from mobai.kernels.programs.cone import Cone, Point
+from mobai.kernels.programs.convex_program import ConvexProgram, Point
 from mobai.kernels.programs.dense import Integers, Matrix, Vector, add_up, dot, factor, fill, solve
 
 
 class System(NamedTuple):
-    """Newton's matrix: a diagonal (inverted once built), the coupling with the hubs, their factorised block.
+    """Newton's matrix: a diagonal (inverted once built), the coupling with the linking arms, their factorised block.
 
     The rest is room for the right-hand side and the solution of a step, and for what is computed on the way.
     """
 
     diagonal: Vector
-    to_hub: Matrix
+    to_linking_arm: Matrix
     block: Matrix
     swaps: Integers
     inner: Vector
@@ -37,14 +37,14 @@ class System(NamedTuple):
 
 
 @array_kernel
-def new_system(arms: int, objectives: int, hubs: int) -> System:
-    """Allocate a system with this many hubs."""
+def new_system(arms: int, objectives: int, linking_arms: int) -> System:
+    """Allocate a system with this many linking arms."""
     return System(
         np.empty(arms),
-        np.empty((hubs, arms)),
-        np.empty((hubs, hubs)),
-        np.empty(hubs, np.int64),
-        np.empty(hubs),
+        np.empty((linking_arms, arms)),
+        np.empty((linking_arms, linking_arms)),
+        np.empty(linking_arms, np.int64),
+        np.empty(linking_arms),
         np.empty(arms),
         np.empty(arms),
         np.empty(arms),
@@ -57,40 +57,40 @@ def new_system(arms: int, objectives: int, hubs: int) -> System:
 
 
 @kernel
-def assemble(cone: Cone, point: Point, inverse: Vector, system: System) -> bool:
+def assemble(program: ConvexProgram, point: Point, inverse: Vector, system: System) -> bool:
     """Build and factorise Newton's matrix without the floors' rank-two part; False when it is singular."""
-    objectives, arms = cone.own.shape
-    hubs = len(system.block)
+    objectives, arms = program.own.shape
+    linking_arms = len(system.block)
     for i in range(arms):
         system.diagonal[i] = point.prices[objectives, i] / point.slack[objectives, i]
-    for h in range(hubs):
-        fill(system.to_hub[h], 0.0)
+    for h in range(linking_arms):
+        fill(system.to_linking_arm[h], 0.0)
         fill(system.block[h], 0.0)
     for m in range(objectives):
-        j = cone.best[m]
+        j = program.best[m]
         system.diagonal[j] += add_stiffness(
-            cone.own[m],
-            cone.lead[m],
+            program.own[m],
+            program.lead[m],
             inverse,
             inverse[j],
             point.prices[m],
             point.slack[m],
             system.diagonal,
-            system.to_hub[cone.hub[m]],
+            system.to_linking_arm[program.linking_arm[m]],
         )
     for i in range(arms):
-        k = cone.place[i]
+        k = program.place[i]
         if k >= 0:
             system.block[k, k] += system.diagonal[i]
-            for h in range(hubs):
-                system.block[k, h] += system.to_hub[h, i]
-                system.block[h, k] += system.to_hub[h, i]
-                system.to_hub[h, i] = 0.0
+            for h in range(linking_arms):
+                system.block[k, h] += system.to_linking_arm[h, i]
+                system.block[h, k] += system.to_linking_arm[h, i]
+                system.to_linking_arm[h, i] = 0.0
     for i in range(arms):
         system.diagonal[i] = 1.0 / system.diagonal[i]
-    for h in range(hubs):
+    for h in range(linking_arms):
         for g in range(h + 1):
-            shared = weighted_product(system.to_hub[h], system.to_hub[g], system.diagonal)
+            shared = weighted_product(system.to_linking_arm[h], system.to_linking_arm[g], system.diagonal)
             system.block[h, g] -= shared
             if g < h:
                 system.block[g, h] -= shared
@@ -121,19 +121,19 @@ def add_stiffness(
 
 
 @kernel
-def aim(cone: Cone, point: Point, inverse: Vector, barrier: float, right: Vector) -> None:
+def fill_right_hand_side(program: ConvexProgram, point: Point, inverse: Vector, barrier: float, right: Vector) -> None:
     """Fill in the right-hand side of a step towards prices of barrier/slack; the current prices cancel out."""
     fill(right, -1.0)
-    for m in range(len(cone.best)):
-        j = cone.best[m]
-        right[j] += add_targets(cone.own[m], cone.lead[m], inverse, inverse[j], point.slack[m], barrier, right)
-    if cone.floor > 0.0:
+    for m in range(len(program.best)):
+        j = program.best[m]
+        right[j] += add_targets(program.own[m], program.lead[m], inverse, inverse[j], point.slack[m], barrier, right)
+    if program.floor > 0.0:
         together = 0.0
         for i in range(len(right)):
-            right[i] += barrier / point.slack[len(cone.best), i]
-            together += barrier / point.slack[len(cone.best), i]
+            right[i] += barrier / point.slack[len(program.best), i]
+            together += barrier / point.slack[len(program.best), i]
         for i in range(len(right)):
-            right[i] -= cone.floor * together
+            right[i] -= program.floor * together
 
 
 @fast_kernel
@@ -150,20 +150,20 @@ def add_targets(
 
 
 @kernel
-def solve_newton(cone: Cone, point: Point, system: System) -> None:
+def solve_newton(program: ConvexProgram, point: Point, system: System) -> None:
     """Solve with the floors' part ``P diag(q) P - diag(q)``, ``P = I - floor 1 1'``, by Woodbury's formula."""
     right, move = system.right, system.move
-    solve_arrow(cone, system, right, move)
-    if cone.floor == 0.0:
+    solve_arrow(program, system, right, move)
+    if program.floor == 0.0:
         return
     q, ones, by_q, by_one = system.floors[0], system.floors[1], system.floors[2], system.floors[3]
     for i in range(len(right)):
-        q[i] = point.prices[len(cone.best), i] / point.slack[len(cone.best), i]
+        q[i] = point.prices[len(program.best), i] / point.slack[len(program.best), i]
         ones[i] = 1.0
-    solve_arrow(cone, system, q, by_q)
-    solve_arrow(cone, system, ones, by_one)
+    solve_arrow(program, system, q, by_q)
+    solve_arrow(program, system, ones, by_one)
     # middle = floor [[0, -1], [-1, floor sum q]]; small = I + middle [q, 1]' [by_q, by_one]
-    floor, mass = cone.floor, cone.floor * add_up(q)
+    floor, mass = program.floor, program.floor * add_up(q)
     small, inner, swaps = system.small, system.small_right, system.small_swaps
     small[0, 0], small[0, 1] = 1.0 - floor * add_up(by_q), -floor * add_up(by_one)
     small[1, 0] = floor * (mass * add_up(by_q) - dot(q, by_q))
@@ -177,22 +177,22 @@ def solve_newton(cone: Cone, point: Point, system: System) -> None:
 
 
 @kernel
-def solve_arrow(cone: Cone, system: System, right: Vector, solution: Vector) -> None:
-    """Solve with the diagonal and the hubs' block."""
-    hubs, inner = len(system.block), system.inner
-    for h in range(hubs):
-        inner[h] = -weighted_product(system.to_hub[h], right, system.diagonal)
+def solve_arrow(program: ConvexProgram, system: System, right: Vector, solution: Vector) -> None:
+    """Solve with the diagonal and the linking arms' block."""
+    linking_arms, inner = len(system.block), system.inner
+    for h in range(linking_arms):
+        inner[h] = -weighted_product(system.to_linking_arm[h], right, system.diagonal)
     for i in range(len(right)):
-        if cone.place[i] >= 0:
-            inner[cone.place[i]] += right[i]
+        if program.place[i] >= 0:
+            inner[program.place[i]] += right[i]
     solve(system.block, system.swaps, inner)
     for i in range(len(right)):
-        if cone.place[i] >= 0:
-            solution[i] = inner[cone.place[i]]
+        if program.place[i] >= 0:
+            solution[i] = inner[program.place[i]]
         else:
             value = right[i]
-            for h in range(hubs):
-                value -= system.to_hub[h, i] * inner[h]
+            for h in range(linking_arms):
+                value -= system.to_linking_arm[h, i] * inner[h]
             solution[i] = value * system.diagonal[i]
 
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from mobai.kernels.jit.compiled import array_kernel, entry, fast_kernel, kernel
-from mobai.kernels.programs.cone import Cone, Point, complementarity, count, invert, measure, relative_gap, start
-from mobai.kernels.programs.dense import Integers, Matrix, Vector, add_up, copy, find_hubs
-from mobai.kernels.programs.newton import System, aim, assemble, new_system, solve_newton
+from mobai.kernels.programs.convex_program import (
+    ConvexProgram,
+    Point,
+    complementarity,
+    count,
+    invert,
+    measure,
+    relative_gap,
+    start,
+)
+from mobai.kernels.programs.dense import Integers, Matrix, Vector, add_up, copy, find_linking_arms
+from mobai.kernels.programs.newton import System, assemble, fill_right_hand_side, new_system, solve_newton
 
 TO_THE_BOUNDARY = 0.99
 SHORTEST_STEP = 1e-10
@@ -30,31 +39,33 @@ def find_weights(
     Iterates until the relative gap is at most ``target``, for at most ``most`` steps.
     """
     objectives, arms = own.shape
-    hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
-    system = new_system(arms, objectives, find_hubs(best, hub, place))
-    cone = Cone(own, lead, best, hub, place, floor)
+    linking_arm, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
+    system = new_system(arms, objectives, find_linking_arms(best, linking_arm, place))
+    program = ConvexProgram(own, lead, best, linking_arm, place, floor)
     point = Point(np.empty(arms), np.empty((objectives + 1, arms)), np.empty((objectives + 1, arms)))
     weights, prices = np.empty(arms), np.empty((objectives + 1, arms))
-    steps = iterate(cone, point, system, target, most, weights, prices)
+    steps = iterate(program, point, system, target, most, weights, prices)
     return weights, prices, steps
 
 
 @kernel
-def iterate(cone: Cone, point: Point, system: System, target: float, most: int, weights: Vector, prices: Matrix) -> int:
+def iterate(
+    program: ConvexProgram, point: Point, system: System, target: float, most: int, weights: Vector, prices: Matrix
+) -> int:
     """Take steps until the relative gap is at most ``target``; fill in the best weights and prices."""
-    start(cone, point, system.inverse)
-    gap = best_gap = relative_gap(cone, point, system.right)
+    start(program, point, system.inverse)
+    gap = best_gap = relative_gap(program, point, system.right)
     keep(point, weights, prices)
     centring, steps = 0.1, 0
     while best_gap > target and steps < most:
         # A curved constraint can be hugged long before the optimum: the certified gap sees that.
         distance = max(complementarity(point), gap * add_up(point.weights))
-        length = advance(cone, point, system, centring * distance / count(cone))
+        length = advance(program, point, system, centring * distance / count(program))
         steps += 1
         if length == 0.0:
             break
         centring = min(max((1.0 - length) ** 2, 0.02), 0.8)
-        gap = relative_gap(cone, point, system.right)
+        gap = relative_gap(program, point, system.right)
         if gap < best_gap:
             best_gap = gap
             keep(point, weights, prices)
@@ -70,36 +81,36 @@ def keep(point: Point, weights: Vector, prices: Matrix) -> None:
 
 
 @kernel
-def advance(cone: Cone, point: Point, system: System, barrier: float) -> float:
+def advance(program: ConvexProgram, point: Point, system: System, barrier: float) -> float:
     """Take one step in place; return its length, 0 when none is left to take."""
-    objectives, arms = cone.own.shape
+    objectives, arms = program.own.shape
     inverse, move, changes = system.inverse, system.move, system.changes
     invert(point.weights, inverse)
-    if not assemble(cone, point, inverse, system):
+    if not assemble(program, point, inverse, system):
         return 0.0
-    aim(cone, point, inverse, barrier, system.right)
-    solve_newton(cone, point, system)
-    fall = change_floor_prices(cone, point, barrier, move, changes[objectives])
+    fill_right_hand_side(program, point, inverse, barrier, system.right)
+    solve_newton(program, point, system)
+    fall = change_floor_prices(program, point, barrier, move, changes[objectives])
     for m in range(objectives):
-        j = cone.best[m]
-        fall = max(fall, change_prices(cone, point, system, m, barrier))
+        j = program.best[m]
+        fall = max(fall, change_prices(program, point, system, m, barrier))
         changes[m, j] = 0.0
-    length = longest_step(cone, point, move, fall, system.right)
+    length = longest_step(program, point, move, fall, system.right)
     for i in range(arms):
         point.weights[i] += length * move[i]
     for m in range(objectives + 1):
         for i in range(arms):
             point.prices[m, i] += length * changes[m, i]
-    measure(cone, point, inverse)
+    measure(program, point, inverse)
     return length
 
 
 @fast_kernel
-def change_prices(cone: Cone, point: Point, system: System, m: int, barrier: float) -> float:
+def change_prices(program: ConvexProgram, point: Point, system: System, m: int, barrier: float) -> float:
     """Fill in the change of one objective's prices; return the fastest relative fall."""
-    own, lead, prices, slack = cone.own[m], cone.lead[m], point.prices[m], point.slack[m]
+    own, lead, prices, slack = program.own[m], program.lead[m], point.prices[m], point.slack[m]
     inverse, move, change = system.inverse, system.move, system.changes[m]
-    inverse_best, move_best = inverse[cone.best[m]], move[cone.best[m]]
+    inverse_best, move_best = inverse[program.best[m]], move[program.best[m]]
     fall = 0.0
     for i in range(len(own)):
         opening = own[i] * inverse[i] * inverse[i] * move[i] + lead[i] * inverse_best * inverse_best * move_best
@@ -110,14 +121,14 @@ def change_prices(cone: Cone, point: Point, system: System, m: int, barrier: flo
 
 
 @kernel
-def change_floor_prices(cone: Cone, point: Point, barrier: float, move: Vector, changes: Vector) -> float:
+def change_floor_prices(program: ConvexProgram, point: Point, barrier: float, move: Vector, changes: Vector) -> float:
     """Fill in the change of the floors' prices; returns the fastest relative fall of a price, a slack or a weight."""
-    prices, slack = point.prices[len(cone.best)], point.slack[len(cone.best)]
-    fall, level = 0.0, cone.floor * add_up(move)
+    prices, slack = point.prices[len(program.best)], point.slack[len(program.best)]
+    fall, level = 0.0, program.floor * add_up(move)
     for i in range(len(move)):
         changes[i] = 0.0
         fall = max(fall, -move[i] / point.weights[i])
-        if cone.floor > 0.0:
+        if program.floor > 0.0:
             opening = (move[i] - level) / slack[i]
             changes[i] = barrier / slack[i] - prices[i] * (1.0 + opening)
             fall = max(fall, -opening, -changes[i] / prices[i])
@@ -125,7 +136,7 @@ def change_floor_prices(cone: Cone, point: Point, barrier: float, move: Vector, 
 
 
 @kernel
-def longest_step(cone: Cone, point: Point, move: Vector, fall: float, trial: Vector) -> float:
+def longest_step(program: ConvexProgram, point: Point, move: Vector, fall: float, trial: Vector) -> float:
     """Return a step that leaves everything a hundredth of itself, given the fastest fall of what is linear.
 
     The pairs' slacks are curved, so it backtracks. Overwrites ``trial``.
@@ -135,8 +146,8 @@ def longest_step(cone: Cone, point: Point, move: Vector, fall: float, trial: Vec
         for i in range(len(move)):
             trial[i] = 1.0 / (point.weights[i] + length * move[i])
         least = 1.0
-        for m in range(len(cone.best)):
-            least = min(least, keeps(cone.own[m], cone.lead[m], trial, trial[cone.best[m]], point.slack[m]))
+        for m in range(len(program.best)):
+            least = min(least, keeps(program.own[m], program.lead[m], trial, trial[program.best[m]], point.slack[m]))
         if least > 1.0 - TO_THE_BOUNDARY:
             return length
         length *= 0.8

@@ -15,12 +15,12 @@ from mobai.kernels.programs.basis import (
     evaluate,
     exchange,
     factorise,
-    firmness,
-    own_worth,
+    own_price,
+    pivot_size,
     price_of_total,
 )
 from mobai.kernels.programs.dense import Flags, Integers, Vector, add_up, fill, solve, solve_transposed
-from mobai.kernels.programs.game import Program, slowest, slowest_of_all
+from mobai.kernels.programs.linear_program import LinearProgram, slowest, slowest_of_all
 
 PRICE_TOLERANCE = 1e-12
 SLACK_TOLERANCE = 1e-13
@@ -38,8 +38,8 @@ class Block(NamedTuple):
 
 
 @kernel
-def choose_leaving(program: Program, own: Integers, tight: Integers, scratch: Scratch) -> tuple[int, bool]:
-    """Find the constraint whose price is worth the least, if below zero: its position, or that of its arm's own one.
+def choose_leaving(program: LinearProgram, own: Integers, tight: Integers, scratch: Scratch) -> tuple[int, bool]:
+    """Find the constraint with the least scaled price, if below zero: its position, or that of its arm's own one.
 
     A pair's price counts by what it is worth to the arm it means most to, so that all are in the unit of the total's.
     """
@@ -49,23 +49,23 @@ def choose_leaving(program: Program, own: Integers, tight: Integers, scratch: Sc
     decode(tight, objectives + 1, total, arm, pair)
     worst, leaving, is_own, largest = 0.0, -1, False, 0.0
     for k in range(len(tight)):
-        i, m, worth = arm[k], pair[k], prices[k]
+        i, m, scaled_price = arm[k], pair[k], prices[k]
         if i >= 0 and m < objectives:
-            worth *= max(program.a[m, i], program.b[m, i])
-        largest = max(largest, abs(worth))
+            scaled_price *= max(program.a[m, i], program.b[m, i])
+        largest = max(largest, abs(scaled_price))
         if tight[k] > total:
-            worth = -abs(worth)
-        if worth < worst:
-            worst, leaving, is_own = worth, k, False
+            scaled_price = -abs(scaled_price)
+        if scaled_price < worst:
+            worst, leaving, is_own = scaled_price, k, False
         if i >= 0 and program.place[i] < 0:
-            worth = own_worth(program, arm, pair, prices, i, sum_price)
-            if worth < worst:
-                worst, leaving, is_own = worth, k, True
+            scaled_price = own_price(program, arm, pair, prices, i, sum_price)
+            if scaled_price < worst:
+                worst, leaving, is_own = scaled_price, k, True
     if is_own:
         # Of the arm's tight constraints the firmest takes over; one that means nothing to the arm could not.
         for k in range(len(tight)):
             i = arm[leaving]
-            if arm[k] == i and firmness(program, i, pair[k]) > firmness(program, i, pair[leaving]):
+            if arm[k] == i and pivot_size(program, i, pair[k]) > pivot_size(program, i, pair[leaving]):
                 leaving = k
     scale = sum_price if sum_price > 0.0 else largest
     return (leaving, is_own) if worst < -PRICE_TOLERANCE * scale else (-1, False)
@@ -73,7 +73,7 @@ def choose_leaving(program: Program, own: Integers, tight: Integers, scratch: Sc
 
 @kernel
 def first_blocking(
-    program: Program,
+    program: LinearProgram,
     lines: Lines,
     member: Flags,
     shares: Vector,
@@ -103,7 +103,7 @@ def first_blocking(
 
 @kernel
 def blocking_share(
-    program: Program, lines: Lines, member: Flags, shares: Vector, direction: Vector, change: Vector
+    program: LinearProgram, lines: Lines, member: Flags, shares: Vector, direction: Vector, change: Vector
 ) -> Block:
     """Return how far the total and the floors let the move go."""
     objectives, arms = program.a.shape
@@ -117,7 +117,7 @@ def blocking_share(
         length, block = max(1.0 - add_up(shares), 0.0) / growth, arms * width
     for i in range(arms):
         if change[i] < 0.0 and member[i * width + objectives] == 0:
-            size = abs(lines.on_value[i] * climb) + abs(lines.on_hub[i] * direction[lines.link[i]])
+            size = abs(lines.on_value[i] * climb) + abs(lines.on_link[i] * direction[lines.link[i]])
             slack = max(shares[i] - program.floor, 0.0)
             if -change[i] > FALLS * size and slack <= -change[i] * length * TIE:
                 if slack * TIE < -change[i] * length or -change[i] > steepest:
@@ -128,7 +128,14 @@ def blocking_share(
 
 @kernel
 def blocking_pair(
-    program: Program, m: int, member: Flags, shares: Vector, change: Vector, value: float, climb: float, so_far: Block
+    program: LinearProgram,
+    m: int,
+    member: Flags,
+    shares: Vector,
+    change: Vector,
+    value: float,
+    climb: float,
+    so_far: Block,
 ) -> Block:
     """Return how far one objective's pairs let the move go, given how far the others do."""
     block, length, steepest = so_far
@@ -147,7 +154,7 @@ def blocking_pair(
 
 
 @kernel
-def mark_members(program: Program, own: Integers, tight: Integers, member: Flags) -> None:
+def mark_members(program: LinearProgram, own: Integers, tight: Integers, member: Flags) -> None:
     """Mark what holds an arm or is tight, and nothing else: it moves along, and cannot block."""
     for code in range(len(member)):
         member[code] = 0
@@ -159,7 +166,9 @@ def mark_members(program: Program, own: Integers, tight: Integers, member: Flags
 
 
 @kernel
-def simplex(program: Program, own: Integers, tight: Integers, warm: bool, shares: Vector, scratch: Scratch) -> int:
+def simplex(
+    program: LinearProgram, own: Integers, tight: Integers, warm: bool, shares: Vector, scratch: Scratch
+) -> int:
     """Pivot until no price is negative, or no pivot is left to try; return their number. The certificate judges.
 
     A warm start, from a basis of another program, may be infeasible: then there is nothing to pivot. Basis, shares and
@@ -170,7 +179,7 @@ def simplex(program: Program, own: Integers, tight: Integers, warm: bool, shares
     mark_members(program, own, tight, scratch.member)
     most = 1000 + 10 * len(shares)
     for pivots in range(most):
-        if not factorise(program, lines, scratch.pins, tight, scratch.matrix, scratch.swaps, scratch.z):
+        if not factorise(program, lines, scratch.fixings, tight, scratch.matrix, scratch.swaps, scratch.z):
             return pivots
         solve(scratch.matrix, scratch.swaps, scratch.z)
         evaluate(lines, scratch.z, 1.0, shares)
@@ -185,7 +194,7 @@ def simplex(program: Program, own: Integers, tight: Integers, warm: bool, shares
 
 
 @kernel
-def pivot(program: Program, own: Integers, tight: Integers, shares: Vector, scratch: Scratch) -> bool:
+def pivot(program: LinearProgram, own: Integers, tight: Integers, shares: Vector, scratch: Scratch) -> bool:
     """Let the constraint of the worst price leave the basis and the first that blocks enter, in place.
 
     Returns whether there was anything to exchange.
@@ -199,11 +208,11 @@ def pivot(program: Program, own: Integers, tight: Integers, shares: Vector, scra
     if is_own:
         # The arm's own constraint is to leave: another tight one of the same arm takes its place first.
         exchange(program, lines, own, tight, leaving)
-        if not factorise(program, lines, scratch.pins, tight, matrix, swaps, direction):
+        if not factorise(program, lines, scratch.fixings, tight, matrix, swaps, direction):
             return False
     fill(direction, 0.0)
-    is_pin = tight[leaving] > arms * width
-    direction[leaving] = -1.0 if is_pin and scratch.prices[leaving] > 0.0 else 1.0
+    is_fixing = tight[leaving] > arms * width
+    direction[leaving] = -1.0 if is_fixing and scratch.prices[leaving] > 0.0 else 1.0
     solve(matrix, swaps, direction)
     evaluate(lines, direction, 0.0, change)
     value = scratch.z[len(tight) - 1]
@@ -213,13 +222,13 @@ def pivot(program: Program, own: Integers, tight: Integers, shares: Vector, scra
     member[tight[leaving]], member[block] = 0, 1
     tight[leaving] = block
     i = block // width
-    if i < arms and program.place[i] < 0 and firmness(program, i, block % width) > firmness(program, i, own[i]):
+    if i < arms and program.place[i] < 0 and pivot_size(program, i, block % width) > pivot_size(program, i, own[i]):
         exchange(program, lines, own, tight, leaving)
     return True
 
 
 @kernel
-def feasible(program: Program, shares: Vector, value: float) -> bool:
+def feasible(program: LinearProgram, shares: Vector, value: float) -> bool:
     """Whether the shares are above their floors and every pair reaches the value, up to rounding."""
     for i in range(len(shares)):
         if shares[i] < program.floor - SLACK_TOLERANCE:

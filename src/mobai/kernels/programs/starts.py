@@ -1,4 +1,4 @@
-"""Where to start the simplex method: any shares of the hubs give a feasible point."""
+"""Where to start the simplex method: any shares of the linking arms give a feasible point."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from mobai.kernels.jit.compiled import kernel
 from mobai.kernels.programs.dense import Integers, Vector, add_up, fill
-from mobai.kernels.programs.game import Program
+from mobai.kernels.programs.linear_program import LinearProgram
 
 
 @kernel
-def pin_hubs(program: Program, own: Integers, tight: Integers, pins: Vector) -> float:
-    """Start at given shares of the hubs: find the largest value they allow, and what holds every other arm there.
+def fix_linking_arms(program: LinearProgram, own: Integers, tight: Integers, fixings: Vector) -> float:
+    """Start at given shares of the linking arms: find the largest value they allow, and what holds all others there.
 
     What the other arms need together is convex and increasing in the value, so Newton's method from above never
     overshoots.
@@ -24,11 +24,11 @@ def pin_hubs(program: Program, own: Integers, tight: Integers, pins: Vector) -> 
             if program.best[m] == i:
                 continue
             free = program.place[i] < 0 and program.a[m, i] > 0.0
-            share = 1.0 if free else 0.0 if program.place[i] < 0 else pins[program.place[i]]
-            rate = program.a[m, i] * share + program.b[m, i] * pins[program.hub[m]]
+            share = 1.0 if free else 0.0 if program.place[i] < 0 else fixings[program.place[i]]
+            rate = program.a[m, i] * share + program.b[m, i] * fixings[program.linking_arm[m]]
             if rate < value:
                 value, binding = rate, total if free else i * (objectives + 1) + m
-    room = 1.0 - add_up(pins)
+    room = 1.0 - add_up(fixings)
     for _ in range(200):
         needed, slope = 0.0, 0.0
         for i in range(arms):
@@ -37,7 +37,7 @@ def pin_hubs(program: Program, own: Integers, tight: Integers, pins: Vector) -> 
             most, own[i] = program.floor, objectives
             for m in range(objectives):
                 if program.a[m, i] > 0.0:
-                    need = (value - program.b[m, i] * pins[program.hub[m]]) / program.a[m, i]
+                    need = (value - program.b[m, i] * fixings[program.linking_arm[m]]) / program.a[m, i]
                     if need > most:
                         most, own[i] = need, m
             needed += most
@@ -47,30 +47,30 @@ def pin_hubs(program: Program, own: Integers, tight: Integers, pins: Vector) -> 
             break
         binding = total
         value -= (needed - room) / slope
-    for j in range(len(pins)):
+    for j in range(len(fixings)):
         tight[j] = total + 1 + j
-    tight[len(pins)] = binding
+    tight[len(fixings)] = binding
     return value
 
 
 @kernel
-def pin_evenly(program: Program, own: Integers, tight: Integers, pins: Vector) -> None:
-    """Start from nothing: give the hubs equal shares, of the total that allows the largest value."""
+def fix_evenly(program: LinearProgram, own: Integers, tight: Integers, fixings: Vector) -> None:
+    """Start from nothing: give the linking arms equal shares, of the total that allows the largest value."""
     spare = 1.0 - program.a.shape[1] * program.floor
     best_value, best_share = -1.0, 0.0
     for k in range(1, 16):
-        fill(pins, program.floor + spare * (k / 16.0) ** 2 / len(pins))
-        value = pin_hubs(program, own, tight, pins)
+        fill(fixings, program.floor + spare * (k / 16.0) ** 2 / len(fixings))
+        value = fix_linking_arms(program, own, tight, fixings)
         if value > best_value:
-            best_value, best_share = value, pins[0]
-    fill(pins, best_share)
-    pin_hubs(program, own, tight, pins)
+            best_value, best_share = value, fixings[0]
+    fill(fixings, best_share)
+    fix_linking_arms(program, own, tight, fixings)
 
 
 @kernel
-def place_pins(program: Program, shares: Vector, evened: float, pins: Vector) -> None:
-    """Take the hubs' shares from a vector of all arms, drawn a little to even ones where everybody needs room."""
+def place_fixings(program: LinearProgram, shares: Vector, evened: float, fixings: Vector) -> None:
+    """Take the linking arms' shares from a vector of all arms, drawn a little to even ones where all need room."""
     for i in range(len(shares)):
         if program.place[i] >= 0:
             share = (1.0 - evened) * (shares[i] - program.floor) + evened * (1.0 / len(shares) - program.floor)
-            pins[program.place[i]] = program.floor + max(share, 0.0)
+            fixings[program.place[i]] = program.floor + max(share, 0.0)

@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from mobai.kernels.jit.compiled import array_kernel, entry, kernel
-from mobai.kernels.programs.basis import Scratch, decode, new_scratch, own_worth, price_of_total
-from mobai.kernels.programs.dense import Integers, Matrix, Vector, add_up, copy, fill, find_hubs
-from mobai.kernels.programs.game import Program, has_ties, linearise, normalise, perturb, separate_ties, slowest_of_all
+from mobai.kernels.programs.basis import Scratch, decode, new_scratch, own_price, price_of_total
+from mobai.kernels.programs.dense import Integers, Matrix, Vector, add_up, copy, fill, find_linking_arms
+from mobai.kernels.programs.linear_program import (
+    LinearProgram,
+    has_ties,
+    linearise,
+    normalise,
+    perturb,
+    separate_ties,
+    slowest_of_all,
+)
 from mobai.kernels.programs.pivots import simplex
-from mobai.kernels.programs.starts import pin_evenly, pin_hubs, place_pins
+from mobai.kernels.programs.starts import fix_evenly, fix_linking_arms, place_fixings
 
 CERTIFIED = 1e-10
 
@@ -51,10 +59,10 @@ def solve_from(
         separated = np.empty((objectives, arms))
         separate_ties(gaps, best, separated)
         gaps = separated
-    hub, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
-    scratch = new_scratch(arms, objectives, find_hubs(best, hub, place))
+    linking_arm, place = np.empty(objectives, np.int64), np.empty(arms, np.int64)
+    scratch = new_scratch(arms, objectives, find_linking_arms(best, linking_arm, place))
     unit = linearise_all(gaps, variance, best, weights, a, b, scratch.change)
-    program = Program(a, b, best, hub, place, floor)
+    program = LinearProgram(a, b, best, linking_arm, place, floor)
     basis, shares = np.zeros(bases.shape[1], np.int64), np.empty(arms)
     start, reached = take_better(program, bases, solutions, basis, shares)
     own, tight = basis[:arms], basis[arms : arms + len(scratch.prices)]
@@ -79,7 +87,7 @@ def linearise_all(
 
 @kernel
 def take_better(
-    program: Program, bases: Integers, solutions: Matrix, basis: Integers, shares: Vector
+    program: LinearProgram, bases: Integers, solutions: Matrix, basis: Integers, shares: Vector
 ) -> tuple[int, float]:
     """Copy the better of two earlier solutions, or even shares if there is none; its place, and what it reaches."""
     place, reached = 0, -1.0
@@ -97,25 +105,25 @@ def take_better(
 
 @kernel
 def solve_program(
-    program: Program, own: Integers, tight: Integers, warm: bool, shares: Vector, scratch: Scratch
+    program: LinearProgram, own: Integers, tight: Integers, warm: bool, shares: Vector, scratch: Scratch
 ) -> tuple[float, float, int]:
-    """Solve from a basis if warm, else from even shares of the hubs; from where it ended if that is not certified.
+    """Solve from a basis if warm, else from even shares of linking arms; from where it ended if that is not certified.
 
     Returns the value, its upper bound and the number of pivots; basis and shares are changed in place.
     """
-    pins = scratch.pins
+    fixings = scratch.fixings
     pivots, value, upper = 0, 0.0, np.inf
     for start in range(4):
         if start == 2:
             perturb(program)
-        pinned = start > 0 or not warm
-        if pinned and start % 2 == 0:
-            pin_evenly(program, own, tight, pins)
+        fixed = start > 0 or not warm
+        if fixed and start % 2 == 0:
+            fix_evenly(program, own, tight, fixings)
         else:
-            place_pins(program, shares, 0.01 if pinned else 0.0, pins)
-        if pinned and start % 2 == 1:
-            pin_hubs(program, own, tight, pins)
-        pivots += simplex(program, own, tight, not pinned, shares, scratch)
+            place_fixings(program, shares, 0.01 if fixed else 0.0, fixings)
+        if fixed and start % 2 == 1:
+            fix_linking_arms(program, own, tight, fixings)
+        pivots += simplex(program, own, tight, not fixed, shares, scratch)
         value, upper = certify(program, own, tight, shares, scratch)
         if upper - value <= CERTIFIED * upper:
             break
@@ -123,7 +131,9 @@ def solve_program(
 
 
 @kernel
-def certify(program: Program, own: Integers, tight: Integers, shares: Vector, scratch: Scratch) -> tuple[float, float]:
+def certify(
+    program: LinearProgram, own: Integers, tight: Integers, shares: Vector, scratch: Scratch
+) -> tuple[float, float]:
     """Put the shares inside Gamma_eta, then return their value and the bound that the prices prove."""
     objectives, arms = program.a.shape
     excess = 0.0
@@ -136,28 +146,28 @@ def certify(program: Program, own: Integers, tight: Integers, shares: Vector, sc
     spare = 1.0 - arms * program.floor
     for i in range(arms):
         shares[i] = program.floor + (shares[i] - program.floor) * (spare / excess)
-    prices, worth, arm, pair, mass = scratch.prices, scratch.worth, scratch.arm, scratch.pair, 0.0
-    fill(worth, 0.0)
+    prices, values, arm, pair, mass = scratch.prices, scratch.values, scratch.arm, scratch.pair, 0.0
+    fill(values, 0.0)
     decode(tight, objectives + 1, arms * (objectives + 1), arm, pair)
     for k in range(len(tight)):
         if arm[k] >= 0 and pair[k] < objectives:
-            mass += charge(program, worth, arm[k], pair[k], prices[k])
+            mass += charge(program, values, arm[k], pair[k], prices[k])
     sum_price = price_of_total(tight, prices, arms * (objectives + 1))
     for i in range(arms):
         if program.place[i] < 0 and own[i] < objectives:
-            price = own_worth(program, arm, pair, prices, i, sum_price) / program.a[own[i], i]
-            mass += charge(program, worth, i, own[i], price)
+            price = own_price(program, arm, pair, prices, i, sum_price) / program.a[own[i], i]
+            mass += charge(program, values, i, own[i], price)
     most = 0.0
     for i in range(arms):
-        most = max(most, worth[i])
+        most = max(most, values[i])
     value = slowest_of_all(program.a, program.b, program.best, shares)
-    return value, (spare * most + program.floor * add_up(worth)) / mass
+    return value, (spare * most + program.floor * add_up(values)) / mass
 
 
 @kernel
-def charge(program: Program, worth: Vector, i: int, m: int, price: float) -> float:
+def charge(program: LinearProgram, values: Vector, i: int, m: int, price: float) -> float:
     """Add what a priced pair is worth to its two arms; returns the price, never negative."""
     price = max(price, 0.0)
-    worth[i] += price * program.a[m, i]
-    worth[program.best[m]] += price * program.b[m, i]
+    values[i] += price * program.a[m, i]
+    values[program.best[m]] += price * program.b[m, i]
     return price

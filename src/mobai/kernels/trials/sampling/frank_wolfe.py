@@ -8,7 +8,7 @@ import numpy as np
 
 from mobai.kernels.jit.compiled import array_kernel, kernel
 from mobai.kernels.programs.dense import Integers, Matrix, Vector, fill
-from mobai.kernels.programs.game import has_ties
+from mobai.kernels.programs.linear_program import has_ties
 from mobai.kernels.programs.surrogate import solve_from
 from mobai.kernels.stats.observations import ObservationArrays
 from mobai.kernels.trials.sampling.planning import PlanArrays, plan_with, relative_variance

@@ -1,4 +1,4 @@
-"""The matrix game behind the surrogate program: its coefficients, their scale, and what shares reach in it.
+"""The linear program behind the surrogate, a matrix game: its coefficients, their scale, and what shares reach in it.
 
 ``maximise v  subject to  a_im s_i + b_im s_best[m] >= v,  s_i >= floor,  sum s <= 1``. Arrays are objective by arm.
 """
@@ -13,14 +13,14 @@ from mobai.kernels.jit.compiled import fast_kernel, kernel
 from mobai.kernels.programs.dense import Integers, Matrix, Vector, fill
 
 
-class Program(NamedTuple):
+class LinearProgram(NamedTuple):
     """The coefficients (objective by arm), in units of the smallest rate, and who is best in what."""
 
     a: Matrix
     b: Matrix
     best: Integers
-    hub: Integers  # of an objective: the place of its best arm among the hubs
-    place: Integers  # of an arm: its place among the hubs, or -1
+    linking_arm: Integers  # of an objective: the place of its best arm among the linking arms
+    place: Integers  # of an arm: its place among the linking arms, or -1
     floor: float
 
 
@@ -103,7 +103,7 @@ def separate_ties(gaps: Matrix, best: Integers, separated: Matrix) -> None:
 
 
 @kernel
-def perturb(program: Program) -> None:
+def perturb(program: LinearProgram) -> None:
     """Change every pair by up to 1e-11, in a fixed pattern, so that no two are equal and no vertex is met again."""
     for m in range(program.a.shape[0]):
         for i in range(program.a.shape[1]):

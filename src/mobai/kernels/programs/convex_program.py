@@ -14,13 +14,13 @@ from mobai.kernels.jit.compiled import fast_kernel, kernel
 from mobai.kernels.programs.dense import Integers, Matrix, Vector, add_up, dot, fill
 
 
-class Cone(NamedTuple):
-    """The program: coefficients of the pairs, the best arms, their places among the hubs, the floor."""
+class ConvexProgram(NamedTuple):
+    """The program: coefficients of the pairs, the best arms, their places among the linking arms, the floor."""
 
     own: Matrix
     lead: Matrix
     best: Integers
-    hub: Integers
+    linking_arm: Integers
     place: Integers
     floor: float
 
@@ -34,42 +34,42 @@ class Point(NamedTuple):
 
 
 @kernel
-def count(cone: Cone) -> int:
+def count(program: ConvexProgram) -> int:
     """Return how many constraints there are."""
-    objectives, arms = cone.own.shape
-    return objectives * (arms - 1) + (arms if cone.floor > 0.0 else 0)
+    objectives, arms = program.own.shape
+    return objectives * (arms - 1) + (arms if program.floor > 0.0 else 0)
 
 
 @kernel
-def start(cone: Cone, point: Point, inverse: Vector) -> None:
+def start(program: ConvexProgram, point: Point, inverse: Vector) -> None:
     """Choose weights so large that every pair's cost is at most a half, lifted off the floors; fill in the point."""
-    objectives, arms = cone.own.shape
+    objectives, arms = program.own.shape
     weights = point.weights
     fill(weights, 0.0)
     for m in range(objectives):
         for i in range(arms):
-            weights[i] = max(weights[i], 4.0 * cone.own[m, i])
-            weights[cone.best[m]] = max(weights[cone.best[m]], 4.0 * cone.lead[m, i])
-    lift = 2.0 * cone.floor / (1.0 - cone.floor * arms) * add_up(weights)
+            weights[i] = max(weights[i], 4.0 * program.own[m, i])
+            weights[program.best[m]] = max(weights[program.best[m]], 4.0 * program.lead[m, i])
+    lift = 2.0 * program.floor / (1.0 - program.floor * arms) * add_up(weights)
     for i in range(arms):
         weights[i] += lift
-    measure(cone, point, inverse)
-    barrier = add_up(weights) / count(cone)
+    measure(program, point, inverse)
+    barrier = add_up(weights) / count(program)
     for m in range(objectives + 1):
         for i in range(arms):
-            priced = (cone.floor > 0.0) if m == objectives else (i != cone.best[m])
+            priced = (program.floor > 0.0) if m == objectives else (i != program.best[m])
             point.prices[m, i] = barrier / point.slack[m, i] if priced else 0.0
 
 
 @kernel
-def measure(cone: Cone, point: Point, inverse: Vector) -> None:
+def measure(program: ConvexProgram, point: Point, inverse: Vector) -> None:
     """Compute every slack from the weights, and one over every weight; in place."""
     invert(point.weights, inverse)
-    for m in range(len(cone.best)):
-        pair_slacks(cone.own[m], cone.lead[m], inverse, inverse[cone.best[m]], point.slack[m])
-    level = cone.floor * add_up(point.weights)
+    for m in range(len(program.best)):
+        pair_slacks(program.own[m], program.lead[m], inverse, inverse[program.best[m]], point.slack[m])
+    level = program.floor * add_up(point.weights)
     for i in range(len(inverse)):
-        point.slack[len(cone.best), i] = point.weights[i] - level
+        point.slack[len(program.best), i] = point.weights[i] - level
 
 
 @fast_kernel
@@ -87,23 +87,23 @@ def invert(weights: Vector, inverse: Vector) -> None:
 
 
 @kernel
-def relative_gap(cone: Cone, point: Point, priced: Vector) -> float:
+def relative_gap(program: ConvexProgram, point: Point, priced: Vector) -> float:
     """Return the certificate's gap: one less the dual bound over the primal one. Overwrites ``priced``."""
-    objectives, arms = cone.own.shape
+    objectives, arms = program.own.shape
     spent, least = 0.0, 1.0
     fill(priced, 0.0)
     for m in range(objectives):
-        priced[cone.best[m]] += price_pairs(cone.own[m], cone.lead[m], point.prices[m], priced)
+        priced[program.best[m]] += price_pairs(program.own[m], program.lead[m], point.prices[m], priced)
         spent += add_up(point.prices[m])
         least = min(least, smallest(point.slack[m]))
     floors = point.prices[objectives]
-    lift, largest, together, root = cone.floor * add_up(floors), 0.0, 0.0, 0.0
+    lift, largest, together, root = program.floor * add_up(floors), 0.0, 0.0, 0.0
     for i in range(arms):
-        worth = max(1.0 - floors[i] + lift, 0.0)
-        largest = max(largest, worth)
-        together += worth
-        root += np.sqrt(priced[i] * worth)
-    support = (1.0 - cone.floor * arms) * largest + cone.floor * together
+        reduced_cost = max(1.0 - floors[i] + lift, 0.0)
+        largest = max(largest, reduced_cost)
+        together += reduced_cost
+        root += np.sqrt(priced[i] * reduced_cost)
+    support = (1.0 - program.floor * arms) * largest + program.floor * together
     return 1.0 - root**2 / (support * spent * add_up(point.weights) * (1.0 - least))
 
 
