@@ -50,7 +50,7 @@ def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "none.csv"], "none.csv: No such file or directory"),
         (["plan", "none"], "none: neither an instance file (.csv, .json) nor one of ads, remark2, snw, synthetic"),
         (["plan"], "missing argument 'INSTANCE'"),
-        (["plan", "ads", "--delta", "1"], "delta must be a number between 0 and 1, both excluded, not 1.0"),
+        (["plan", "ads", "--delta", "1"], "--delta must be a number between 0 and 1, both excluded, not 1.0"),
         (["plan", "ads", "--delta", "often"], "invalid value for '--delta': 'often' is not a valid float"),
         (["plan", "remark2:eps=0"], "metric 'objective 2' has no single best arm: 'arm 0', 'arm 1' are tied"),
         (["simulate", "ads", "--rule", "luck"], "rule must be one of top-two, mo-bai, frank-wolfe"),
@@ -73,7 +73,7 @@ def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
         (["simulate", "ads", "--nothing"], "no such option"),
         (["plan", "synthetic:seed=-1"], "synthetic:seed=-1: the instance 'synthetic' does not take these options"),
         (["plan", "synthetic:seed=abc"], "synthetic:seed=abc: the instance 'synthetic' does not take these options"),
-        (["demo", "--delta", "2"], "delta must be a number between 0 and 1"),
+        (["demo", "--delta", "2"], "--delta must be a number between 0 and 1"),
         (["walk"], "command: there is no 'walk'"),
     ],
 )

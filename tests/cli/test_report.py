@@ -46,7 +46,7 @@ def test_markdown(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Pa
 
 def test_another_kind_of_file(capsys: pytest.CaptureFixture[str], storage: str) -> None:
     code, _, err = mobai(capsys, "report", "a <b> & c", "--out", "x.pdf", "--storage", storage)
-    assert (code, err) == (2, "mobai: out must end with .html or .md, not 'x.pdf'\n")
+    assert (code, err) == (2, "mobai: --out must end with .html or .md, not 'x.pdf'\n")
 
 
 def test_pictures_of_the_same_charts(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path) -> None:
@@ -65,4 +65,4 @@ def test_pictures_of_the_same_charts(capsys: pytest.CaptureFixture[str], storage
 def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str], storage: str, tmp_path: Path) -> None:
     out = str(tmp_path / "no" / "such" / "folder.html")
     code, _, err = mobai(capsys, "report", "a <b> & c", "--out", out, "--storage", storage)
-    assert (code, err) == (2, f"mobai: out: {out}: No such file or directory\n")
+    assert (code, err) == (2, f"mobai: --out: {out}: No such file or directory\n")

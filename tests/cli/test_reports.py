@@ -29,7 +29,7 @@ def test_audit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(("--only", "nothing"), "only: no case contains 'nothing'"), (("-j", "0"), "jobs must be a number of workers")],
+    [(("--only", "nothing"), "only: no case contains 'nothing'"), (("-j", "0"), "--jobs must be a number of workers")],
 )
 def test_bad_audits(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str) -> None:
     code, _, err = mobai(capsys, "audit", *words)

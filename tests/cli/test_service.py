@@ -40,7 +40,7 @@ def test_webhooks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 def test_serve_refuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, _, err = mobai(capsys, "serve", "--storage", "http://127.0.0.1:1")
-    assert (code, err) == (2, "mobai: storage: a service serves a database, not another service\n")
+    assert (code, err) == (2, "mobai: --storage: a service serves a database, not another service\n")
     code, _, err = mobai(capsys, "serve", "--storage", f"sqlite:///{tmp_path / 'x.db'}", "--host", "0.0.0.0")
     assert code == 2
     assert "there must be a token" in err

@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if "--debug" in words:
             raise
-        line, code = _explain(error)
+        line, code = _explain(_in_options(error, words))
         if isinstance(error, OSError):
             _forget_output()
         click.echo(f"mobai: {visible(line)}", err=True)
@@ -149,6 +149,16 @@ def _forget_output() -> None:
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """Show a warning as one line."""
     click.echo(f"mobai: {visible(str(message))}", err=True)
+
+
+def _in_options(error: Exception, words: Sequence[str]) -> Exception:
+    """Return an error that names an argument of Python by the option that it came from, if the command has one."""
+    name = next((word for word in words if word in _COMMANDS), None)
+    command = None if name is None else group.get_command(click.Context(group), name)
+    if not isinstance(error, InputError) or error.argument is None or command is None:
+        return error
+    options = {one.name: max(one.opts, key=len) for one in command.params if isinstance(one, click.Option)}
+    return error.within(argument=options.get(error.argument, error.argument))
 
 
 def _explain(error: Exception) -> tuple[str, int]:
