@@ -62,8 +62,8 @@ def frame_rows(data: Any) -> list[Row] | None:
     columns = frame_columns(data)
     if columns is None:
         return None
-    named = [[(name, cell) for cell in cells] for name, cells in columns.items()]
-    return [dict(one for one in row if one[1] is not None) for row in zip(*named, strict=True)]
+    rows = (zip(columns, cells, strict=True) for cells in zip(*columns.values(), strict=True))
+    return [{name: cell for name, cell in row if cell is not None} for row in rows]
 
 
 def frame_columns(data: Any) -> dict[str, list[Any]] | None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mobai.errors import InputError, did_you_mean
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective, Problem
 from mobai.problem.problem import read_objectives
-from mobai.rows import Row, frame_columns, number_in, numbers_in, read_rows
+from mobai.rows import frame_columns, number_in, numbers_in, read_rows
 
 ASSUMPTION = (
     "This holds if which arm came next, and when the collection ended, did not depend on outcomes that are not among "
@@ -102,21 +102,17 @@ def read_log(
 
 
 def _columns_of(data: Any) -> Columns:
-    framed = None if isinstance(data, str | Path) else frame_columns(data)
-    if framed is not None:
-        rows: Sequence[Row] = [{}] if any(framed.values()) else []
-    elif isinstance(data, str | Path):
-        rows = read_rows(data)
-    elif isinstance(data, Iterable):
-        rows = list(data)
-    else:
-        raise InputError("data", f"must be a file, a data frame or rows, not {type(data).__name__}")
-    if not rows or not all(isinstance(row, Mapping) for row in rows):
+    columns = None if isinstance(data, str | Path) else frame_columns(data)
+    if columns is None:
+        if not isinstance(data, str | Path | Iterable):
+            raise InputError("data", f"must be a file, a data frame or rows, not {type(data).__name__}")
+        rows = read_rows(data) if isinstance(data, str | Path) else list(data)
+        if not all(isinstance(row, Mapping) for row in rows):
+            rows = []
+        columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
+    if not any(columns.values()):
         raise InputError("data", "must be at least one row, each a mapping from column to value")
-    if framed is not None:
-        return framed
-    names = dict.fromkeys(key for row in rows for key in row)
-    return {name: [row.get(name) for row in rows] for name in names}
+    return columns
 
 
 def _table_of(problem: Problem, columns: Columns) -> FloatArray:

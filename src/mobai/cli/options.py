@@ -112,12 +112,10 @@ def say_objectives(problem: Problem, console: Console = screen.out) -> None:
             continue
         eps = f", differences up to {objective.eps:g} do not matter" if objective.eps else ""
         goal = "less is better" if objective.direction == "min" else "more is better"
-        window = (
-            ""
-            if objective.window is None
-            else (f"; counts as {objective.otherwise:g} if it has not come after {span_text(objective.window)}")
-        )
-        console.print(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}{window}", soft_wrap=True)
+        late = ""
+        if objective.window is not None:
+            late = f"; counts as {objective.otherwise:g} if it has not come after {span_text(objective.window)}"
+        console.print(f"  {objective.name}: {goal}, {_rewards_of(problem, objective)}{eps}{late}", soft_wrap=True)
     for guardrail in problem.guardrails:
         eps = f", with a tolerance of {guardrail.eps:g}" if guardrail.eps else "; without a tolerance (eps=)"
         console.print(f"  limit: {guardrail.metric} {guardrail.words}{eps}", soft_wrap=True)
@@ -169,4 +167,4 @@ def _read_rare(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise InputError("--rare", f"must be a number from 0 to 1, or none, not {text!r}") from None
+        raise InputError("--rare", f"must be a number less than 1, or none, not {text!r}") from None

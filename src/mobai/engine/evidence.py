@@ -18,7 +18,8 @@ from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.rules.stopping.glr import RosterMonitor
 from mobai.theory.observations import Moment, Observations
 
-_WORTH_COMPILING = 64
+# How many looks, at least, take longer one by one than compiling what folds them.
+WORTH_COMPILING = 64
 
 
 class Evidence:
@@ -52,7 +53,7 @@ class Evidence:
 
     def folds(self, looks: int) -> bool:
         """Whether a number of looks is worth :meth:`fold`: a few if it is compiled, more if it is yet to be."""
-        return isinstance(self.monitor, RosterMonitor) and looks >= (2 if is_compiled(fold) else _WORTH_COMPILING)
+        return isinstance(self.monitor, RosterMonitor) and looks >= (2 if is_compiled(fold) else WORTH_COMPILING)
 
     def fold(
         self, repeats: RepeatArrays, health: HealthArrays, rows: Moment, looks: Integers, begin: int

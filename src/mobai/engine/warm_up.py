@@ -10,6 +10,7 @@ import numpy as np
 
 from mobai.engine.asks import Resolution
 from mobai.engine.engine import Engine
+from mobai.engine.evidence import WORTH_COMPILING
 from mobai.engine.explain import explain
 from mobai.errors import InputError
 from mobai.kernels import interpreted
@@ -66,7 +67,7 @@ def warm_up_folding() -> None:
     """Compile, or load from the cache, what reads long journals."""
     problem = Problem(2, ["one:bernoulli"])
     engine = Engine(problem, Uniform(), GLR(reserve=0.1), log_inv_delta=1.0, follows_health=True)
-    for _ in range(64):
+    for _ in range(WORTH_COMPILING):
         engine.hear([Resolution(engine.ask(0), [1.0])])
     engine.catch_up()
 
