@@ -76,7 +76,7 @@ def test_histograms_by_definition(direction: str) -> None:
 
 def test_unknown_variance_by_definition() -> None:
     problem = Problem(2, ["x:unknown-variance"])
-    rng, observations = np.random.default_rng(3), Observations(Problem(2, 1, 1.0))
+    rng, observations = np.random.default_rng(3), Observations(problem)
     for arm, count in ((0, 30), (1, 11)):
         for reward in rng.normal(arm, 1 + arm, count):
             observations.tell(arm, np.array([reward]))

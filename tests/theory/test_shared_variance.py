@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2
 
 from mobai import InputError, Instance, Policy, Problem, simulate
-from mobai.kernels.evidence.shared import Prediction, chi_square_quantile, later_bound, noise_bound_of
+from mobai.kernels.evidence.variance import Prediction, chi_square_quantile, later_bound
 from mobai.kernels.jit.compiled import entry
+from mobai.kernels.models.shared import noise_bound_of
 from mobai.kernels.stats.observations import AT_ONCE, COUNT, OVER, PAIR, SCATTER, SUM
 from mobai.lab.environment import Environment
 from mobai.problem import FloatArray

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from mobai.engine.reward_health import FIRST_BORDER, RATE
 from mobai.kernels.evidence.scores import MIXTURE, Scoring
 from mobai.kernels.stats.health import HealthArrays
-from mobai.kernels.stats.observations import SHARED, UNIT
 from mobai.kernels.trials.engine import weigh
 from mobai.problem import Family, FloatArray, Objective, Problem, UnknownVariance
 from mobai.theory.observations import Observations
@@ -112,7 +111,7 @@ def _may_differ(
         known = np.isfinite(problem.sd.T)
         one, two = (np.where(known, problem.sd.T**2, found / count) for found, count in ((scatter, n), (rest, later)))
         # A little for what few rewards of a known range do not show.
-        slack = np.where(arrays.objectives.model[:, None] == UNIT, (arrays.objectives.width**2)[:, None] / 4, 0.0)
+        slack = np.where(arrays.objectives.bins[:, None] > 0, (arrays.objectives.width**2)[:, None] / 4, 0.0)
         square = apart**2 / ((one + slack / n) / n + (two + slack / later) / later)
     found: npt.NDArray[np.bool_] = (n > 0) & (later >= 2) & ~(square / 2 < needed / 2)
     return found
@@ -127,7 +126,7 @@ def _evidence_of_change(problem: Problem, observations: Observations, m: int, ar
         return -math.inf
     rest = mean + (float(arrays.means[m, arm]) - mean) * float(arrays.counts[m, arm]) / later
     between = n * later / (n + later) * (rest - mean) ** 2
-    family = UnknownVariance() if arrays.objectives.model[m] == SHARED else metric.family
+    family = UnknownVariance() if metric.family.shares_noise else metric.family
     known = None if np.isnan(problem.sd[arm, m]) else float(problem.sd[arm, m])
     pair = Observations(Problem(2, [Objective("x", "max", family)], known))
     made = pair.arrays
@@ -135,7 +134,7 @@ def _evidence_of_change(problem: Problem, observations: Observations, m: int, ar
     made.counts[0], made.means[0] = (n, later), (mean, rest)
     made.first[0], made.sums[0] = arrays.objectives.offset[m], made.means[0] * made.counts[0]
     made.scatter[0] = scatter, max(float(arrays.scatter[m, arm]) - scatter - between, 0.0)
-    if arrays.objectives.model[m] == UNIT:
+    if metric.family.histogram_bins:
         points = made.histograms.shape[2]
         made.histograms[0, 0] = early[3 : 3 + points]
         made.histograms[0, 1] = np.maximum(arrays.histograms[m, arm, :points] - early[3 : 3 + points], 0.0)

@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.kernels.programs.dense import Integers
-from mobai.kernels.stats.observations import NORMAL, UNIT
 from mobai.kernels.stats.repeats import RepeatArrays, count_repeats
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Moment, Observations
@@ -134,7 +133,7 @@ class FamilyCheck:
             if zero_or_one and (np.abs(observations.means[seen, m]) <= 1.0).all():
                 return f"{share}; if they are 0 or 1, begin a new experiment with bernoulli"
             return f"{share}; {_ADVICE}"
-        loud = _noisiest(arrays.scatter[m], neighbours) if family.model == "shared" else None
+        loud = _noisiest(arrays.scatter[m], neighbours) if family.shares_noise else None
         if loud is not None:
             return (
                 f"the rewards of {problem.arms[loud]!r} scatter far more than those of the other arms; begin a new "
@@ -194,19 +193,20 @@ def _lost_in_rounding(observations: Observations, m: int) -> int | None:
 
     Means are kept relative to the first reward of all: one that is far from the others takes their last digits.
     """
-    arrays = observations.arrays
-    if arrays.objectives.model[m] == UNIT:
+    arrays, known_noise = observations.arrays, observations.families[m].known_noise
+    if observations.families[m].histogram_bins:
         return None
     several = arrays.counts[m] >= 2
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        error = np.sqrt(arrays.spread[m] if arrays.objectives.model[m] == NORMAL else arrays.scatter[m]) / 100
-        if arrays.objectives.model[m] != NORMAL:
+        error = np.sqrt(arrays.spread[m] if known_noise else arrays.scatter[m]) / 100
+        if not known_noise:
             error /= arrays.counts[m]
         rounded = 2e-16 * np.abs(np.where(several, arrays.means[m], 0.0)) > error
     # Equal rewards have no scatter; others whose squares are too small for a number have none either.
-    rounded &= (arrays.scatter[m] > 0) | (arrays.objectives.model[m] == NORMAL)
-    tiny = (arrays.scatter[m] < _LEAST_SCATTER) & (arrays.sums[m] != 0) & (arrays.objectives.model[m] != NORMAL)
-    found = np.flatnonzero(several & (rounded | tiny))
+    if not known_noise:
+        rounded &= arrays.scatter[m] > 0
+        rounded |= (arrays.scatter[m] < _LEAST_SCATTER) & (arrays.sums[m] != 0)
+    found = np.flatnonzero(several & rounded)
     return int(found[0]) if len(found) else None
 
 

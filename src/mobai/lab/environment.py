@@ -44,7 +44,7 @@ class Rewards:
         self._others = [
             (m, family)
             for m, family in enumerate(families)
-            if family.model == "unit" or type(family).draw is not Family.draw
+            if family.histogram_bins or type(family).draw is not Family.draw
         ]
 
     def block(self, arm: int, index: int) -> FloatArray:

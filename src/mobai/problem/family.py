@@ -68,6 +68,11 @@ class Family:
         return None
 
     @property
+    def shares_noise(self) -> bool:
+        """Whether all arms have the same standard deviation, which nobody knows."""
+        return self.model == "shared"
+
+    @property
     def range(self) -> tuple[float, float]:
         """Where rewards lie."""
         return -math.inf, math.inf

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mobai.kernels.evidence.costs import renew
 from mobai.kernels.evidence.limits import look_at_limits
 from mobai.kernels.evidence.scores import Scoring
-from mobai.kernels.stats.observations import NORMAL, UNIT, LimitArrays, ObjectiveArrays, ObservationArrays
+from mobai.kernels.stats.observations import LimitArrays, ObjectiveArrays, ObservationArrays
 from mobai.kernels.trials.engine import all_exceed, weigh
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
@@ -98,7 +98,7 @@ def remaining_samples(
     """
     arrays = observations.arrays
     active = arrays.active.astype(np.bool_)
-    least = np.where(arrays.objectives.model == NORMAL, 1, _FEWEST)
+    least = np.where([family.known_noise for family in observations.families], 1, _FEWEST)
     if (arrays.counts[:, active] < least[:, None]).any():
         return None
     more = np.zeros((len(arrays.leaders), len(active)))
@@ -129,7 +129,7 @@ def remaining_with_limits(
     ``free`` marks the arms that are still asked for.
     """
     arrays, arms = observations.arrays, observations.arrays.counts.shape[1]
-    least = np.where(arrays.objectives.model == NORMAL, 1, _FEWEST)
+    least = np.where([family.known_noise for family in observations.families], 1, _FEWEST)
     if (arrays.counts[:, free] < least[:, None]).any():
         return None
     now = arrays.answered
@@ -184,7 +184,7 @@ def _target(arrays: ObservationArrays, m: int, now: FloatArray, level: float, sc
         return np.where(arrays.active == 1, math.inf, now)
     # In a range the evidence knows how rewards scatter; what sampling goes by does not.
     seen = np.sqrt(arrays.scatter[m] / np.maximum(arrays.counts[m], 1))
-    noise = seen if arrays.objectives.model[m] == UNIT else arrays.sd[m]
+    noise = seen if arrays.objectives.bins[m] > 0 else arrays.sd[m]
     sd = np.maximum(noise, 1e-6 * noise.max() + 1e-150)
     shares = np.zeros(len(now))
     shares[rivals] = (sd[rivals] / gaps) ** 2

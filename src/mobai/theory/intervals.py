@@ -9,15 +9,12 @@ for themselves, shared out over arms and objectives, so that they and the decisi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mobai.kernels.evidence import normal, student
-from mobai.kernels.evidence.betting import mean_bounds
-from mobai.kernels.evidence.shared import noise_bound_of
+from mobai.kernels.models import dispatch
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import INTERVAL_SHARE, union_level
@@ -69,8 +66,9 @@ def confidence_intervals(
 ) -> Intervals:
     """Return an interval for every arm and objective; those of active arms are fitted to what was decided, if given."""
     lower, upper = np.empty((2, problem.shape[0], len(problem.metrics)))
-    for m, objective in enumerate(problem.metrics):
-        lower[:, m], upper[:, m] = _BY_MODEL[objective.family.model](observations, m, levels)
+    for m in range(len(problem.metrics)):
+        found = dispatch.interval(observations.arrays, m, levels.arms, levels.noise, observations.bounds[m])
+        lower[:, m], upper[:, m] = found
     # Relative to the offsets, in which large means keep their differences.
     contradicted = _fit(lower, upper, problem.eps, decided or (), np.flatnonzero(observations.active))
     lower, upper = lower + observations.offset, upper + observations.offset
@@ -78,79 +76,6 @@ def confidence_intervals(
     lower[:, flipped], upper[:, flipped] = -upper[:, flipped], -lower[:, flipped]
     # Adding zero turns minus zero into zero.
     return Intervals(lower + 0.0, upper + 0.0, contradicted, decided is not None)
-
-
-_Ends = tuple[FloatArray, FloatArray]
-
-
-def _normal(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
-    arrays = observations.arrays
-    return _around(observations, m, arrays.sd[m] * _half_width(arrays.counts[m], levels.arms))
-
-
-def _shared(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
-    arrays = observations.arrays
-    bound: float = noise_bound_of(arrays, m, levels.noise)
-    return _around(observations, m, bound * _half_width(arrays.counts[m], levels.arms))
-
-
-def _student(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
-    """Take the narrowest interval of the widths, each of which pays for its share; all in closed form."""
-    n, scatter = np.maximum(observations.arrays.counts[m], 1), observations.arrays.scatter[m]
-    narrowest = np.full(len(n), np.inf)
-    for c, weight in zip(student.WIDTHS, student.WEIGHTS, strict=True):
-        k, y = c / (n + c), levels.arms - math.log(weight) + 0.5 * np.log1p(n / c)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            rise = np.expm1(2 * y / n)
-            square = np.where(k * (rise + 1) < 1, scatter * rise / (1 - k * (rise + 1)), np.inf)
-        narrowest = np.minimum(narrowest, np.sqrt(square / n))
-    return _around(observations, m, narrowest)
-
-
-def _unit(observations: Observations, m: int, levels: IntervalLevels) -> _Ends:
-    arrays, kept = observations.arrays, observations.bounds[m]
-    bins = int(arrays.objectives.bins[m])
-    counts = arrays.counts[m] + arrays.worst[m]
-    mean_bounds(arrays.histograms, arrays.worst, m, bins, counts, levels.arms, kept[:2], kept[2], kept[3])
-    width = arrays.objectives.width[m]
-    return width * kept[2], width * kept[3]
-
-
-_BY_MODEL: dict[str, Callable[[Observations, int, IntervalLevels], _Ends]] = {
-    "normal": _normal,
-    "shared": _shared,
-    "student": _student,
-    "unit": _unit,
-}
-
-
-def _around(observations: Observations, m: int, half: FloatArray) -> _Ends:
-    """Return the ends at a distance from the means, infinite without rewards."""
-    arrays = observations.arrays
-    seen = arrays.counts[m] > 0
-    centre, half = np.where(seen, arrays.means[m], 0.0), np.where(seen, half, np.inf)
-    return centre - half, centre + half
-
-
-def _half_width(counts: FloatArray, levels: FloatArray) -> FloatArray:
-    """Solve for the distance d, in standard deviations, at which the two-sided bets of known noise reach the level.
-
-    In ``q = d^2`` they are convex: from above, Newton's method never overshoots.
-    """
-    n, c = np.maximum(counts, 1), np.array(normal.WIDTHS)[:, None]
-    slope = n * n / (2 * (n + c))
-    offset = 0.5 * np.log1p(n / c) - np.log(normal.WEIGHTS)[:, None]
-    q: FloatArray = ((levels + offset) / slope).min(axis=0)
-    for _ in range(60):
-        lines = q * slope - offset
-        top = lines.max(axis=0)
-        parts = np.exp(lines - top)
-        excess = top + np.log(parts.sum(axis=0)) - levels
-        step = excess / ((parts * slope).sum(axis=0) / parts.sum(axis=0))
-        q = q - step
-        if (step <= 1e-14 * q).all():
-            break
-    return np.sqrt(q)
 
 
 def _fit(

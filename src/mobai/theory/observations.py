@@ -11,18 +11,12 @@ import numpy.typing as npt
 from mobai.kernels.evidence import costs as cost_kernels
 from mobai.kernels.evidence import limits as limit_kernels
 from mobai.kernels.evidence.coupled import new_workspace
+from mobai.kernels.models.dispatch import make_up_details
 from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.observations import (
-    BEGUN,
     COUNT,
-    NORMAL,
-    OVER,
+    MODELS,
     PAIR,
-    SCATTER,
-    SHARED,
-    STUDENT,
-    SUM,
-    UNIT,
     LimitArrays,
     LimitState,
     ObjectiveArrays,
@@ -31,7 +25,6 @@ from mobai.kernels.stats.observations import (
 from mobai.kernels.trials import engine as kernels
 from mobai.problem import FloatArray, IntArray, Problem
 
-_MODEL_NUMBERS = {"normal": NORMAL, "student": STUDENT, "unit": UNIT, "shared": SHARED}
 # What cannot be computed from the rest, per arm, and per arm and objective.
 _PER_ARM = ("active", "asked", "answered")
 _STATISTICS = ("pending", "counts", "first", "sums", "scatter", "histograms", "worst", "early")
@@ -69,6 +62,7 @@ class Observations:
         self.objectives = problem.shape[1]
         self.counts_pending = counts_pending
         self.told = 0
+        self.families = tuple(metric.family for metric in problem.metrics)
         counts, sums, means, scatter, sd, spread, costs = np.zeros((7, objectives, arms))
         means[:], sd[:] = -np.inf, problem.sd.T
         active, asked, answered = np.ones(arms, np.int64), *np.zeros((2, arms), np.int64)
@@ -81,7 +75,7 @@ class Observations:
         points = 0 if counts_pending or not described.bins.any() else int(described.bins.max()) + 1
         early = np.zeros((objectives, arms, 4))
         early[:, :, COUNT], early[:, :, PAIR] = 1.0, np.nan
-        first = np.where((described.model == UNIT)[:, None], described.offset[:, None], np.full((1, arms), np.nan))
+        first = np.repeat(described.offset[:, None], arms, axis=1)  # NaN without a range
         # Per metric and arm of a known range: counts, levels, and the bounds of the mean that were found for them.
         self.bounds = np.full((objectives, 4, arms), np.nan)
         self.arrays = ObservationArrays(
@@ -123,7 +117,7 @@ class Observations:
         offset[np.isnan(offset)] = 0.0
         arrays.counts[:], arrays.means[:], arrays.scatter[:] = counts.T, means.T - offset[:, None], scatter.T
         arrays.first[:], arrays.sums[:] = offset[:, None], arrays.means * arrays.counts
-        _fill_in_details(arrays)
+        make_up_details(arrays)
         cost_kernels.renew(arrays)
         if problem.guardrails:
             limit_kernels.look_at_limits(arrays)
@@ -334,39 +328,12 @@ def describe_limits(problem: Problem) -> LimitArrays:
 
 def describe_objectives(problem: Problem) -> ObjectiveArrays:
     """Return what the kernels know about the objectives."""
-    models = np.array([_MODEL_NUMBERS[objective.family.model] for objective in problem.metrics], np.int64)
+    models = np.array([MODELS.index(metric.family.model) for metric in problem.metrics], np.int64)
     low, width = problem.ranges
-    bins = [objective.family.histogram_bins for objective in problem.metrics]
+    bins = np.array([metric.family.histogram_bins for metric in problem.metrics], np.int64)
     # Copies: read-only arrays are of another type to numba, and a copy of everything would be compiled for anew.
     eps = problem.eps.copy()
-    return ObjectiveArrays(models, np.where(models == UNIT, low, np.nan), width.copy(), eps, np.array(bins, np.int64))
-
-
-def _fill_in_details(arrays: ObservationArrays) -> None:
-    """Make up rewards with the means and scatter there are: histograms, and openings of two rewards each; in place.
-
-    In a range, rewards are at its ends with the probability that gives the scatter, else at the mean.
-    """
-    for m, model in enumerate(arrays.objectives.model.tolist()):
-        counts = arrays.counts[m]
-        variance = arrays.scatter[m] / np.maximum(counts, 1.0)
-        if model == SHARED:
-            early = np.clip(counts, 1.0, 2.0)
-            arrays.early[m, :, COUNT], arrays.early[m, :, SUM] = early, np.where(counts > 0, arrays.means[m] * early, 0)
-            arrays.early[m, :, SCATTER], arrays.early[m, :, PAIR] = (early - 1.0) * variance, variance
-            arrays.opening[m] = OVER if (early == 2.0).all() and variance.any() else BEGUN
-        if model == UNIT:
-            last, width = arrays.objectives.bins[m], arrays.objectives.width[m]
-            mean = np.clip(np.where(counts > 0, arrays.means[m] / width, 0.5), 0.0, 1.0)
-            largest = mean * (1.0 - mean)
-            extreme = np.divide(variance / width**2, largest, out=np.ones_like(mean), where=largest > 0).clip(0.0, 1.0)
-            arrays.histograms[m] = 0.0
-            arrays.histograms[m, :, 0] = counts * extreme * (1.0 - mean)
-            arrays.histograms[m, :, last] += counts * extreme * mean
-            below = np.minimum((mean * last).astype(np.intp), last - 1)
-            above, rows = mean * last - below, np.arange(len(counts))
-            arrays.histograms[m, rows, below] += counts * (1.0 - extreme) * (1.0 - above)
-            arrays.histograms[m, rows, below + 1] += counts * (1.0 - extreme) * above
+    return ObjectiveArrays(models, np.where(bins > 0, low, np.nan), width.copy(), eps, bins)
 
 
 def absolute_means(arrays: ObservationArrays) -> FloatArray:

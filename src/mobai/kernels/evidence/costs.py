@@ -9,38 +9,18 @@ from __future__ import annotations
 
 import math
 
-from mobai.kernels.evidence.student import Sample, student_cost
-from mobai.kernels.evidence.unit import spread_parts, unit_cost
 from mobai.kernels.jit.compiled import entry, inner_kernel, kernel
+from mobai.kernels.models import normal
+from mobai.kernels.models.dispatch import estimated_cost, is_gaussian, renew_noise, shares_noise
 from mobai.kernels.programs.dense import Matrix
-from mobai.kernels.stats.observations import (
-    NORMAL,
-    SHARED,
-    UNIT,
-    ObservationArrays,
-    cautious_scatter,
-    count_of,
-    find_leader,
-    gap_between,
-    leader_after,
-    position,
-    renew_noise,
-    scatter_of,
-)
-
-
-@inner_kernel
-def is_gaussian(obs: ObservationArrays, m: int) -> bool:
-    """Whether costs are those of Gaussian rewards with the standard deviations in the table."""
-    return obs.objectives.model[m] == NORMAL or obs.objectives.model[m] == SHARED
+from mobai.kernels.stats.observations import ObservationArrays, find_leader, leader_after
 
 
 @inner_kernel
 def renew_pair(obs: ObservationArrays, m: int, best: int, i: int) -> None:
     """Renew the cost of one pair, both arms of which have rewards; in place."""
     if is_gaussian(obs, m):
-        gap = max(obs.means[m, best] + obs.objectives.eps[m] - obs.means[m, i], 0.0)
-        obs.costs[m, i] = gap * gap / (2.0 * (obs.spread[m, best] + obs.spread[m, i]))
+        obs.costs[m, i] = normal.pair_cost(obs, m, best, i)
     else:
         obs.costs[m, i] = estimated_cost(obs, m, best, i)
 
@@ -84,36 +64,6 @@ def forget_unobserved(counts: Matrix, costs: Matrix, m: int, best: int) -> None:
             costs[m, i] = 0.0
 
 
-@kernel
-def estimated_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
-    """Return the cost of one pair whose noise is estimated."""
-    n_b, n_i = max(count_of(obs, m, best), 1.0), max(count_of(obs, m, i), 1.0)
-    if obs.objectives.model[m] == UNIT:
-        eps = obs.objectives.eps[m] / obs.objectives.width[m]
-        if position(obs, m, best) + eps < position(obs, m, i):
-            return 0.0
-        if obs.objectives.bins[m] == 1:
-            return unit_cost(n_b, position(obs, m, best), n_i, position(obs, m, i), eps)
-        own, other = growths(obs, m, best, i)
-        return own + other
-    gap = gap_between(obs, m, best, i)
-    return student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[0]
-
-
-@kernel
-def growths(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[float, float]:
-    """Return what each arm contributes to the cost of a pair with rewards in a range that are no coins.
-
-    Coins vary most: bets on other rewards grow faster, as fast as their scatter allows.
-    """
-    width = obs.objectives.width[m]
-    n_b, n_i = max(count_of(obs, m, best), 1.0), max(count_of(obs, m, i), 1.0)
-    variance_b = cautious_scatter(obs, m, best) / n_b / (width * width)
-    variance_i = cautious_scatter(obs, m, i) / n_i / (width * width)
-    mean_b, mean_i = position(obs, m, best), position(obs, m, i)
-    return spread_parts(n_b, mean_b, variance_b, n_i, mean_i, variance_i, obs.objectives.eps[m] / width)
-
-
 @inner_kernel
 def refresh(obs: ObservationArrays) -> None:
     """Renew every row that is stale; in place."""
@@ -143,7 +93,7 @@ def renew(obs: ObservationArrays) -> None:
             if obs.counts[m, i] == 0.0:
                 obs.means[m, i] = -math.inf
                 obs.unobserved[0] += 1
-            if obs.objectives.model[m] != SHARED or i == 0:
+            if i == 0 or not shares_noise(obs, m):
                 renew_noise(obs, m, i)
         obs.leaders[m] = find_leader(obs.means, obs.eligible, m)
     for m in range(len(obs.leaders)):

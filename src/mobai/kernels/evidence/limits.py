@@ -9,14 +9,8 @@ from __future__ import annotations
 
 import math
 
-from mobai.kernels.evidence.betting import log_wealth
-from mobai.kernels.evidence.coupled import coupled_score
-from mobai.kernels.evidence.normal import normal_score, one_bet
-from mobai.kernels.evidence.scores import SHARED_PRICE, precision
-from mobai.kernels.evidence.shared import noise_bound
-from mobai.kernels.evidence.student import LEAST_WIDTH, Sample, log_ratio, one_sided, student_cost, student_score
-from mobai.kernels.evidence.unit import log_likelihood
 from mobai.kernels.jit.compiled import entry, kernel
+from mobai.kernels.models.dispatch import claim_cost, claim_score, margin_cost, noise_at, pair_score, shares_noise
 from mobai.kernels.programs.dense import Vector
 from mobai.kernels.stats.observations import (
     BASELINE,
@@ -26,17 +20,10 @@ from mobai.kernels.stats.observations import (
     LIMIT_BROKEN,
     LIMIT_OPEN,
     METRIC,
-    NORMAL,
-    SHARED,
     SIDE,
-    STUDENT,
     TOLERANCE,
-    UNIT,
     ObservationArrays,
-    count_of,
     find_leader,
-    position,
-    scatter_of,
 )
 
 
@@ -71,26 +58,9 @@ def shifted_score(
     Where it is not above ``level``, any number that is not may come back, and where it is above ``beyond``, any that
     is.
     """
-    gap, model = obs.means[m, b] - obs.means[m, i] + shift, obs.objectives.model[m]
-    n_b, n_i = obs.counts[m, b], obs.counts[m, i]
-    if not gap > 0.0:
+    if not obs.means[m, b] - obs.means[m, i] + shift > 0.0:
         return -math.inf
-    if model == NORMAL:
-        ratio = obs.sd[m, i] / obs.sd[m, b]
-        apart = gap / math.sqrt(obs.sd[m, b]) / math.sqrt(obs.sd[m, i])
-        return normal_score(apart, n_b * ratio, n_i / ratio, level, beyond)
-    if model == SHARED:
-        return normal_score(gap / noise, n_b, n_i, level + SHARED_PRICE, beyond + SHARED_PRICE) - SHARED_PRICE
-    if model == STUDENT:
-        samples = Sample(n_b, obs.scatter[m, b]), Sample(n_i, obs.scatter[m, i])
-        return student_score(gap, samples[0], samples[1], 1.0, level, beyond)
-    eps = shift / obs.objectives.width[m]
-    if eps >= 1.0:
-        return math.inf
-    both = precision(obs, m, b) + precision(obs, m, i)
-    guess = precision(obs, m, b) * position(obs, m, b) + precision(obs, m, i) * (position(obs, m, i) - eps)
-    last = obs.objectives.bins[m]
-    return coupled_score(obs.histograms, obs.worst, obs.work, m, b, i, last, eps, guess / both, level, beyond)
+    return pair_score(obs, m, b, i, shift, noise, 1.0, level, beyond)
 
 
 @kernel
@@ -106,17 +76,8 @@ def claim_with(obs: ObservationArrays, c: int, i: int, claim: int, noise: float)
         return shifted_score(obs, m, better, worse, shift, noise, -math.inf, math.inf)
     if not apart > 0.0:
         return -math.inf
-    n, model = obs.counts[m, i], obs.objectives.model[m]
-    if model == NORMAL:
-        return one_bet(n, apart / obs.sd[m, i])
-    if model == SHARED:
-        return one_bet(n, apart / noise) - SHARED_PRICE
-    if model == STUDENT:
-        return one_sided(apart, Sample(n, obs.scatter[m, i]))
     moved = obs.limits.terms[c, LIMIT] - (side * obs.limits.terms[c, TOLERANCE] if claim == KEPT else 0.0)
-    point = (moved - obs.objectives.offset[m]) / obs.objectives.width[m]
-    point, last = min(max(point, 1e-12), 1.0 - 1e-12), obs.objectives.bins[m]
-    return log_wealth(obs.histograms, obs.worst, m, i, last, point, above)[0]
+    return claim_score(obs, m, i, moved - obs.objectives.offset[m], apart, above, noise)
 
 
 @kernel
@@ -127,15 +88,15 @@ def claim_evidence(obs: ObservationArrays, c: int, i: int, claim: int) -> float:
     level that is exceeded, found between one that is and one that is not.
     """
     m = obs.limits.what[c, METRIC]
-    if obs.objectives.model[m] != SHARED:
+    if not shares_noise(obs, m):
         return claim_with(obs, c, i, claim, 1.0)
     low = math.log(max(float(obs.initial[0] - 1), 1.0))
-    high = claim_with(obs, c, i, claim, noise_bound(obs, m, low))
+    high = claim_with(obs, c, i, claim, noise_at(obs, m, low))
     if not high > low:
         return high
     while high - low > 1e-9 * max(high, 1.0):
         middle = 0.5 * (low + high)
-        found = claim_with(obs, c, i, claim, noise_bound(obs, m, middle))
+        found = claim_with(obs, c, i, claim, noise_at(obs, m, middle))
         if found > middle:
             low, high = middle, min(high, found)
         else:
@@ -157,7 +118,7 @@ def note_limits(obs: ObservationArrays) -> None:
     """Look at every limit at the end of a moment, for the arms that were told something in it; in place."""
     for c in range(obs.limits.what.shape[0]):
         m, base = obs.limits.what[c, METRIC], obs.limits.what[c, BASELINE]
-        everybody = obs.objectives.model[m] == SHARED or (base >= 0 and obs.limits.touched[base])
+        everybody = shares_noise(obs, m) or (base >= 0 and obs.limits.touched[base])
         for i in range(obs.counts.shape[1]):
             if everybody or obs.limits.touched[i]:
                 note_claims(obs, c, i)
@@ -219,20 +180,9 @@ def limit_cost(obs: ObservationArrays, c: int, i: int, claim: int) -> float:
     apart = distance(obs, c, i, claim)
     if not applies(obs, c, i) or not apart > 0.0:
         return 0.0
-    n, model = count_of(obs, m, i), obs.objectives.model[m]
     if base >= 0:
-        if model == STUDENT:
-            other = Sample(count_of(obs, m, base), scatter_of(obs, m, base))
-            return student_cost(apart, Sample(n, scatter_of(obs, m, i)), other)[0]
-        return apart * apart / (2.0 * (obs.spread[m, i] + obs.spread[m, base]))
-    if model == STUDENT:
-        return log_ratio(apart, Sample(n, scatter_of(obs, m, i)), LEAST_WIDTH / (n + LEAST_WIDTH))
-    if model == UNIT:
-        own, width = position(obs, m, i), obs.objectives.width[m]
-        towards = -1.0 if (obs.limits.what[c, SIDE] > 0) == (claim == KEPT) else 1.0
-        point = min(max(own + towards * apart / width, 0.0), 1.0)
-        return max(log_likelihood(n, own, own) - log_likelihood(n, own, point), 0.0)
-    return apart * apart / (2.0 * obs.spread[m, i])
+        return margin_cost(obs, m, i, base, apart)
+    return claim_cost(obs, m, i, apart, (obs.limits.what[c, SIDE] > 0) == (claim == KEPT))
 
 
 @kernel
@@ -296,6 +246,6 @@ def differences(obs: ObservationArrays, m: int, base: int, levels: Vector, lower
         if i == base:
             lower[i], upper[i] = 0.0, 0.0
         elif obs.counts[m, i] > 0.0 and obs.counts[m, base] > 0.0:
-            noise = noise_bound(obs, m, levels[i]) if obs.objectives.model[m] == SHARED else 1.0
+            noise = noise_at(obs, m, levels[i])
             lower[i] = largest_lead(obs, m, i, base, noise, levels[i])
             upper[i] = -largest_lead(obs, m, base, i, noise, levels[i])

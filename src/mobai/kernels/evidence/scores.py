@@ -1,6 +1,6 @@
 """The evidence of pairs: what each threshold's score makes of the rewards, and what each pair pays.
 
-For known noise and for coins no score exceeds the transport cost, so that most questions ("is there more evidence than
+Where no score exceeds the transport cost by much (``largest_score``), most questions ("is there more evidence than
 this?") are settled without one.
 """
 
@@ -10,27 +10,13 @@ import math
 from typing import NamedTuple
 
 from mobai.kernels.evidence.costs import renew_pair, renew_row
-from mobai.kernels.evidence.coupled import coupled_score
-from mobai.kernels.evidence.normal import normal_score
-from mobai.kernels.evidence.shared import SHARE, noise_bound
-from mobai.kernels.evidence.student import Sample, student_score
-from mobai.kernels.evidence.unit import unit_cost
 from mobai.kernels.jit.compiled import entry, inner_kernel, kernel
+from mobai.kernels.models.dispatch import largest_score, likelihood_cost, noise_at, pair_score
 from mobai.kernels.programs.dense import Integers, Vector
-from mobai.kernels.stats.observations import (
-    NORMAL,
-    SHARED,
-    UNIT,
-    ObservationArrays,
-    breaks_limits,
-    gap_between,
-    keeps_limits,
-    position,
-)
+from mobai.kernels.stats.observations import ObservationArrays, breaks_limits, keeps_limits
 
 # The thresholds of mobai.theory.thresholds.
 MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
-SHARED_PRICE = -math.log(1.0 - SHARE)
 
 
 class Prices(NamedTuple):
@@ -71,60 +57,15 @@ def score_of(
     ``level``, any number that is not may come back, and where it is above ``beyond``, any that is.
     """
     z, b = obs.costs[m, i], obs.leaders[m]
-    n_b, n_i, model = obs.counts[m, b], obs.counts[m, i], obs.objectives.model[m]
+    n_b, n_i, eps = obs.counts[m, b], obs.counts[m, i], obs.objectives.eps[m]
     if n_b == 0.0 or n_i == 0.0:
         return z
-    if obs.limits.what.shape[0] > 0 and obs.means[m, b] + obs.objectives.eps[m] < obs.means[m, i]:
+    if obs.limits.what.shape[0] > 0 and obs.means[m, b] + eps < obs.means[m, i]:
         return -math.inf  # better, but it does not seem to keep every limit
     if scoring.kind != MIXTURE:
-        if model == UNIT and obs.objectives.bins[m] > 1:
-            # Proven with the cost of coins, which no rewards in the range are below.
-            eps = obs.objectives.eps[m] / obs.objectives.width[m]
-            z = unit_cost(n_b, position(obs, m, b), n_i, position(obs, m, i), eps)
-        return z - penalty_of(scoring.kind, n_b, n_i, scoring.pulls, obs.costs.size)
-    if model == NORMAL:
-        return normal_evidence(obs, m, b, i, level, beyond)
-    if model == SHARED:
-        gap = gap_between(obs, m, b, i) / noise
-        return normal_score(gap, n_b, n_i, level + SHARED_PRICE, beyond + SHARED_PRICE) - SHARED_PRICE
-    if model == UNIT:
-        return unit_evidence(obs, m, b, i, level, beyond)
-    if z + 2.0 * math.log(2.0) <= level:
-        return level
-    rivals = 1.0 if alone else float(obs.initial[0] - 1)
-    gap = gap_between(obs, m, b, i)
-    return student_score(gap, Sample(n_b, obs.scatter[m, b]), Sample(n_i, obs.scatter[m, i]), rivals, level, beyond)
-
-
-@kernel
-def normal_evidence(obs: ObservationArrays, m: int, b: int, i: int, level: float, beyond: float) -> float:
-    """Return the evidence of a pair of known noise, in units of its geometric mean variance."""
-    sd_b, sd_i = obs.sd[m, b], obs.sd[m, i]
-    ratio, gap = sd_i / sd_b, gap_between(obs, m, b, i) / math.sqrt(sd_b) / math.sqrt(sd_i)
-    return normal_score(gap, obs.counts[m, b] * ratio, obs.counts[m, i] / ratio, level, beyond)
-
-
-@kernel
-def unit_evidence(obs: ObservationArrays, m: int, b: int, i: int, level: float, beyond: float) -> float:
-    """Return the evidence of a pair with rewards in a known range.
-
-    The search begins where the two would meet if they were Gaussian.
-    """
-    last, width = obs.objectives.bins[m], obs.objectives.width[m]
-    if last == 1 and obs.costs[m, i] <= level:
-        return obs.costs[m, i]
-    eps = obs.objectives.eps[m] / width
-    precision_b, precision_i = precision(obs, m, b), precision(obs, m, i)
-    both = precision_b + precision_i
-    guess = (precision_b * position(obs, m, b) + precision_i * (position(obs, m, i) - eps)) / both
-    return coupled_score(obs.histograms, obs.worst, obs.work, m, b, i, last, eps, guess, level, beyond)
-
-
-@kernel
-def precision(obs: ObservationArrays, m: int, i: int) -> float:
-    """Return about how precisely an arm's mean is known, in units of the range."""
-    n, width = obs.counts[m, i], obs.objectives.width[m]
-    return n * (n + 1.0) / (obs.scatter[m, i] / width / width + 0.25)
+        penalty = penalty_of(scoring.kind, n_b, n_i, scoring.pulls, obs.costs.size)
+        return likelihood_cost(obs, m, b, i) - penalty
+    return pair_score(obs, m, b, i, eps, noise, 1.0 if alone else float(obs.initial[0] - 1), level, beyond)
 
 
 @kernel
@@ -153,8 +94,9 @@ def priced_evidence(
         broken = breaks_limits(obs, i) - scoring.prices.surcharges[i]
         if broken > level:
             return broken
-    if obs.objectives.model[m] == NORMAL and obs.costs[m, i] <= level + price:
-        return max(obs.costs[m, i] - price, broken)
+    most = largest_score(obs, m, i) - price
+    if most <= level:
+        return max(most, broken)
     alone = stands_alone(obs, b, i, every_pair)
     return max(score_of(scoring, obs, m, i, noise, alone, level + price, level + price) - price, broken)
 
@@ -173,13 +115,12 @@ def weakest_pair(
     least = math.inf
     for turn in range(last - first):
         m = first + moved_to_front(turn, objective)
-        b, noise = obs.leaders[m], 1.0
+        b = obs.leaders[m]
         if obs.limits.what.shape[0] > 0:
             least = min(least, keeps_limits(obs, b) - scoring.prices.surcharges[b])
             if least <= level:
                 return least
-        if obs.objectives.model[m] == SHARED:
-            noise = noise_bound(obs, m, level)
+        noise = noise_at(obs, m, level)
         if obs.stale[m] and rival != b and obs.counts[m, rival] > 0.0 and obs.counts[m, b] > 0.0:
             renew_pair(obs, m, b, rival)
         elif obs.stale[m]:

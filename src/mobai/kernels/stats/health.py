@@ -6,8 +6,9 @@ import math
 from typing import NamedTuple
 
 from mobai.kernels.jit.compiled import entry, kernel
+from mobai.kernels.models.dispatch import has_range, knows_noise
 from mobai.kernels.programs.dense import Cube, Integers, IntMatrix, Matrix, Vector, copy
-from mobai.kernels.stats.observations import NORMAL, UNIT, ObservationArrays
+from mobai.kernels.stats.observations import ObservationArrays
 
 
 class HealthArrays(NamedTuple):
@@ -35,10 +36,10 @@ def note_pull(health: HealthArrays, obs: ObservationArrays, arm: int, rewards: V
     for m in range(len(rewards)):
         if math.isnan(rewards[m]):
             continue
-        if obs.objectives.model[m] == NORMAL:
+        if knows_noise(obs, m):
             if is_far(health, obs, m, arm, rewards[m]):
                 health.far[m, arm] += 1
-        elif obs.objectives.model[m] == UNIT and rewards[m] == health.top[m]:
+        elif has_range(obs, m) and rewards[m] == health.top[m]:
             health.at_top[m, arm] += 1
         if obs.counts[m, arm] >= health.border[m, arm]:
             move_border(health, obs, m, arm)

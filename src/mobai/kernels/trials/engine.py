@@ -19,12 +19,13 @@ from mobai.kernels.evidence.scores import (
     score_of,
     weakest_pair,
 )
-from mobai.kernels.evidence.shared import noise_bound
 from mobai.kernels.jit.compiled import entry, inner_kernel, kernel
+from mobai.kernels.models.dispatch import noise_at, shares_noise
 from mobai.kernels.programs.dense import Integers, Matrix, Truths, Vector
 from mobai.kernels.stats.health import HealthArrays, note_pull
-from mobai.kernels.stats.observations import SHARED, ObservationArrays, add_reward, breaks_limits, end_moment
+from mobai.kernels.stats.observations import ObservationArrays, breaks_limits
 from mobai.kernels.stats.repeats import RepeatArrays, count_repeat
+from mobai.kernels.stats.updates import add_reward, end_moment
 
 
 @entry
@@ -108,11 +109,10 @@ def lacks(scoring: Scoring, obs: ObservationArrays, m: int, least: float, bar: f
 
     Far behind is twice the evidence that is asked for.
     """
-    b, noise = obs.leaders[m], 1.0
+    b = obs.leaders[m]
     if obs.counts[m, b] < least:
         return True
-    if obs.objectives.model[m] == SHARED:
-        noise = noise_bound(obs, m, bar)
+    noise = noise_at(obs, m, bar)
     for i in range(obs.counts.shape[1]):
         if i != b and obs.active[i] and obs.counts[m, i] < least:
             if obs.stale[m]:
@@ -206,16 +206,16 @@ def evidence_of(scoring: Scoring, obs: ObservationArrays, m: int) -> float:
     Where one unknown standard deviation is shared, its bound depends on the level: the evidence is then the largest
     level that is exceeded, found between one that is and one that is not.
     """
-    if obs.objectives.model[m] != SHARED or scoring.kind != MIXTURE:
+    if scoring.kind != MIXTURE or not shares_noise(obs, m):
         return max(evidence_with(scoring, obs, m, 1.0), nobody_keeps_limits(scoring, obs))
     low = math.log(max(float(obs.initial[0] - 1), 1.0))
-    high, nobody = evidence_with(scoring, obs, m, noise_bound(obs, m, low)), nobody_keeps_limits(scoring, obs)
+    high, nobody = evidence_with(scoring, obs, m, noise_at(obs, m, low)), nobody_keeps_limits(scoring, obs)
     if not high > low:
         return max(high, nobody)
     while high - low > 1e-9 * max(high, 1.0):
         # The evidence falls as the level rises, at less than its rate: a level and its evidence are a bracket.
         middle = 0.5 * (low + high)
-        found = evidence_with(scoring, obs, m, noise_bound(obs, m, middle))
+        found = evidence_with(scoring, obs, m, noise_at(obs, m, middle))
         if found > middle:
             low, high = middle, min(high, found)
         else:
@@ -247,7 +247,7 @@ def pair_evidences(
     scoring: Scoring, obs: ObservationArrays, m: int, level: float, evidence: Vector, broken: Vector
 ) -> None:
     """Fill in, for every arm, the evidence of its pair with the leader, and that it breaks a limit."""
-    noise = noise_bound(obs, m, level) if obs.objectives.model[m] == SHARED else 1.0
+    noise = noise_at(obs, m, level)
     if obs.stale[m]:
         renew_row(obs, m)
     for i in range(len(evidence)):

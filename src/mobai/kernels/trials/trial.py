@@ -13,8 +13,10 @@ import numpy.typing as npt
 from mobai.kernels.evidence.costs import renew_arm
 from mobai.kernels.evidence.scores import Prices, Scoring, weakest_pair
 from mobai.kernels.jit.compiled import inner_kernel, kernel
+from mobai.kernels.models.dispatch import shares_noise
 from mobai.kernels.programs.dense import Cube, Integers, Matrix, Vector
-from mobai.kernels.stats.observations import SHARED, ObservationArrays, add_reward, end_moment
+from mobai.kernels.stats.observations import ObservationArrays
+from mobai.kernels.stats.updates import add_reward, end_moment
 
 IntCube = npt.NDArray[np.int64]
 
@@ -85,7 +87,7 @@ def climb(ladder: Ladder, obs: ObservationArrays, arm: int, pulls: int) -> bool:
             if ladder.rungs[s, group] < ladder.levels.shape[1]:
                 leader, rival = ladder.blocks[s, group, 1], ladder.blocks[s, group, 2]
                 # The pair that blocked the way is as it was unless one of its arms was pulled, or noise is shared.
-                same = sticky and leader == obs.leaders[group] and obs.objectives.model[group] != SHARED
+                same = sticky and leader == obs.leaders[group] and not shares_noise(obs, group)
                 if not same or arm in (leader, rival) or arm < 0:
                     climb_on(ladder, obs, s, group, sticky, pulls)
             lowest = min(lowest, ladder.rungs[s, group])

@@ -116,7 +116,7 @@ def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np
     if kind.family.noise_follows_mean or kind.name == "bounded, at its ends":
         return np.full(shape, np.nan)
     table = np.full(shape, kind.noise)
-    if kind.family.model == "student":
+    if isinstance(kind.family, UnknownVariance):
         table[::2] /= 2
     return table
 

@@ -51,7 +51,7 @@ def _moved(instance: Instance) -> FloatArray:
 
 
 def _is_coin(instance: Instance) -> bool:
-    return instance.objectives[0].family.model == "unit"
+    return instance.objectives[0].family.histogram_bins > 0
 
 
 def _noise(instance: Instance) -> FloatArray | None:

@@ -8,21 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.kernels.evidence.limits import distance, easiest_to_break
-from mobai.kernels.evidence.unit import log_likelihood, reach_of
 from mobai.kernels.jit.compiled import kernel
+from mobai.kernels.models.dispatch import gap_between, knows_noise, planning_noise
 from mobai.kernels.programs.dense import Integers, Matrix, Vector
-from mobai.kernels.stats.observations import (
-    BASELINE,
-    BROKEN,
-    KEPT,
-    LIMIT_OPEN,
-    METRIC,
-    NORMAL,
-    UNIT,
-    ObservationArrays,
-    gap_between,
-    position,
-)
+from mobai.kernels.stats.observations import BASELINE, BROKEN, KEPT, LIMIT_OPEN, METRIC, ObservationArrays
 
 # Beside the largest gap a smaller one than this is a tie.
 LEAST_SHARE_OF_GAP = 1e-60
@@ -66,46 +55,20 @@ def relative_variance(obs: ObservationArrays, best: Integers, variance: Matrix) 
     for row in range(rows):
         m = metric_of(obs, rows, row)
         largest = largest_noise(obs, m)
-        known = obs.objectives.model[m] == NORMAL
+        known = knows_noise(obs, m)
         for i in range(variance.shape[1]):
-            share = noise_of(obs, m, i) / largest if largest > 0.0 else 1.0
+            share = planning_noise(obs, m, i) / largest if largest > 0.0 else 1.0
             variance[row, i] = share * share if known else max(share * share, LEAST_ESTIMATE)
         if row >= objectives and obs.limits.what[row - objectives, BASELINE] < 0 and best[row] >= 0:
             variance[row, best[row]] = 0.0
 
 
 @kernel
-def noise_of(obs: ObservationArrays, m: int, i: int) -> float:
-    """Return the standard deviation to plan an arm with.
-
-    Of rewards in a range, that of Gaussian ones on which bets would grow as fast: half-way to the leader, or from it to
-    the next.
-    """
-    sd, width = obs.sd[m, i], obs.objectives.width[m]
-    if obs.objectives.model[m] != UNIT or obs.objectives.bins[m] == 1:
-        return sd
-    best, leads = position(obs, m, obs.leaders[m]), i == obs.leaders[m]
-    half = 0.5 * (best - position(obs, m, i))
-    if leads:
-        half = 0.5
-        for j in range(obs.means.shape[1]):
-            if j != i and obs.active[j]:
-                half = min(half, 0.5 * (best - position(obs, m, j)))
-    mean = best if leads else 1.0 - position(obs, m, i)
-    if not 0.0 < half < mean:
-        return sd
-    reach = reach_of(mean, sd * sd / (width * width))
-    share, null = mean / reach, (mean - half) / reach
-    growth = log_likelihood(1.0, share, share) - log_likelihood(1.0, share, null)
-    return width * half / math.sqrt(2.0 * growth) if growth > 0.0 else sd
-
-
-@kernel
 def largest_noise(obs: ObservationArrays, m: int) -> float:
     """Return the largest standard deviation to plan with."""
-    largest = noise_of(obs, m, 0)
+    largest = planning_noise(obs, m, 0)
     for i in range(1, obs.sd.shape[1]):
-        largest = max(largest, noise_of(obs, m, i))
+        largest = max(largest, planning_noise(obs, m, i))
     return largest
 
 
@@ -114,7 +77,7 @@ def has_estimates(obs: ObservationArrays) -> bool:
     """Whether some objective's noise is estimated, so that it changes from pull to pull."""
     found = False
     for m in range(len(obs.leaders)):
-        found = found or obs.objectives.model[m] != NORMAL
+        found = found or not knows_noise(obs, m)
     return found
 
 

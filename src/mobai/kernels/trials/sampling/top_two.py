@@ -6,23 +6,12 @@ import math
 
 import numpy as np
 
-from mobai.kernels.evidence.costs import growths, refresh
+from mobai.kernels.evidence.costs import refresh
 from mobai.kernels.evidence.limits import easiest_to_break, hardest_to_keep
-from mobai.kernels.evidence.student import Sample, student_cost
-from mobai.kernels.evidence.unit import unit_parts
 from mobai.kernels.jit.compiled import entry, kernel
+from mobai.kernels.models.dispatch import contributions
 from mobai.kernels.programs.dense import Integers, Vector
-from mobai.kernels.stats.observations import (
-    BASELINE,
-    METRIC,
-    STUDENT,
-    UNIT,
-    ObservationArrays,
-    count_of,
-    gap_between,
-    position,
-    scatter_of,
-)
+from mobai.kernels.stats.observations import BASELINE, METRIC, ObservationArrays, count_of
 from mobai.kernels.trials.trial import TrialArrays, climb, draw, total
 
 
@@ -62,7 +51,7 @@ def choose(obs: ObservationArrays, logs: Vector, coin: float) -> int:
     if obs.limits.what.shape[0] > 0:
         return choose_within_limits(obs, logs, coin)
     leader = obs.leaders[m]
-    own, other = pull_towards(obs, m, leader, challenger)
+    own, other = contributions(obs, m, leader, challenger)
     return leader if coin * (own + other) < own else challenger
 
 
@@ -103,7 +92,7 @@ def choose_within_limits(obs: ObservationArrays, logs: Vector, coin: float) -> i
     """Choose an arm that serves the most doubtful requirement; one of two is chosen by a toss of the coin."""
     m, i, which = most_doubtful(obs, logs)
     if which < 0:
-        own, other = pull_towards(obs, m, obs.leaders[m], i)
+        own, other = contributions(obs, m, obs.leaders[m], i)
         return obs.leaders[m] if coin * (own + other) < own else i
     base = obs.limits.what[which, BASELINE]
     return i if base < 0 else one_of_a_margin(obs, obs.limits.what[which, METRIC], i, base, coin)
@@ -120,22 +109,3 @@ def one_of_a_margin(obs: ObservationArrays, m: int, i: int, base: int, coin: flo
     if min(n, n_base) < 2.0 or not (0.0 < own < math.inf and 0.0 < other < math.inf):
         return i if n <= n_base else base
     return i if coin * (own + other) < own else base
-
-
-@kernel
-def pull_towards(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[float, float]:
-    """Return what the leader and its challenger contribute to their transport cost, up to a factor.
-
-    Where nothing separates them, and for Gaussian rewards always, that is the variance of their means.
-    """
-    n_b, n_i = count_of(obs, m, best), count_of(obs, m, i)
-    if obs.objectives.model[m] == STUDENT:
-        gap = gap_between(obs, m, best, i)
-        leaders = student_cost(gap, Sample(n_b, scatter_of(obs, m, best)), Sample(n_i, scatter_of(obs, m, i)))[1]
-        return leaders, 1.0 - leaders
-    if obs.objectives.model[m] == UNIT and obs.costs[m, i] > 0.0:
-        if obs.objectives.bins[m] > 1:
-            return growths(obs, m, best, i)
-        own, other = position(obs, m, best), position(obs, m, i)
-        return unit_parts(n_b, own, n_i, other, obs.objectives.eps[m] / obs.objectives.width[m])
-    return obs.spread[m, best], obs.spread[m, i]

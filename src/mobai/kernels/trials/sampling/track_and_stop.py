@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from mobai.kernels.jit.compiled import array_kernel, kernel
+from mobai.kernels.models.dispatch import gap_between
 from mobai.kernels.programs.dense import Integers, Vector, fill
 from mobai.kernels.programs.oracle import find_weights
-from mobai.kernels.stats.observations import ObservationArrays, gap_between
+from mobai.kernels.stats.observations import ObservationArrays
 from mobai.kernels.trials.sampling.planning import (
     CLOSED,
     PlanArrays,

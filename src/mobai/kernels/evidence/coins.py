@@ -1,4 +1,4 @@
-"""Two arms with rewards in a known range: the likelihood of coins, and the Krichevsky-Trofimov mixture.
+"""Two arms with rewards in a known range: the likelihood of coins, and what it says of other rewards.
 
 Rewards are scaled to between 0 and 1, and S of N are successes (fractions allowed). Proofs: docs/guarantee.md.
 """
@@ -47,19 +47,12 @@ def meeting(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: f
 
 
 @kernel
-def unit_parts(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> tuple[float, float]:
+def coin_parts(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> tuple[float, float]:
     """Return what each arm's likelihood loses where i is better by eps: the closest point at which b is not best."""
     p = meeting(count_b, mean_b, count_i, mean_i, eps)
     own = log_likelihood(count_b, mean_b, mean_b) - log_likelihood(count_b, mean_b, p)
     other = log_likelihood(count_i, mean_i, mean_i) - log_likelihood(count_i, mean_i, min(p + eps, 1.0))
     return max(own, 0.0), max(other, 0.0)
-
-
-@kernel
-def unit_cost(count_b: float, mean_b: float, count_i: float, mean_i: float, eps: float) -> float:
-    """Return the transport cost of the pair."""
-    own, other = unit_parts(count_b, mean_b, count_i, mean_i, eps)
-    return own + other
 
 
 @kernel
