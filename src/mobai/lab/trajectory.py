@@ -18,7 +18,7 @@ from mobai.problem import FloatArray, Instance, IntArray
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
 from mobai.rules.stopping import Laddered, Monitor, StoppingRule
 from mobai.seeds import stream
-from mobai.theory.observations import Moment, Observations, absolute_means
+from mobai.theory.observations import Observations, absolute_means
 from mobai.theory.thresholds import no_prices
 
 # Pulls between two visits to Python, where Ctrl-C is heard.
@@ -84,11 +84,11 @@ def coins(seed: int, trial: int) -> np.random.Generator:
 
 
 def run_compiled(spec: TrialSpec, rule: CompiledRule) -> Trajectory:
-    """Run all pulls after the opening in compiled code, coming back only for more random numbers."""
+    """Run all pulls in compiled code, coming back only for more random numbers."""
     instance, _, stoppings, log_inv_deltas, seed, trial, max_pulls, focus = spec
     rewards, rng = Rewards(instance, seed, trial), coins(seed, trial)
     blocks, used_up = _first_blocks(instance, rewards), np.zeros(instance.shape[0], np.int64)
-    observed, memory = _open(instance, blocks).arrays, rule.init(instance.problem)
+    observed, memory = Observations(instance.problem).arrays, rule.init(instance.problem)
     ladder = _new_ladder(instance, stoppings, log_inv_deltas, focus)
     pulls, tosses = instance.shape[0], rng.random(_AT_A_TIME)
     while True:
@@ -146,16 +146,6 @@ def _first_blocks(instance: Instance, rewards: Rewards) -> RewardBlocks:
     arms = instance.shape[0]
     first = np.array([rewards.block(arm, 0) for arm in range(arms)]) * instance.problem.signs
     return RewardBlocks(first, np.zeros(arms, np.int64))
-
-
-def _open(instance: Instance, blocks: RewardBlocks) -> Observations:
-    """Pull every arm once."""
-    observations, arms = Observations(instance.problem), np.arange(instance.shape[0])
-    for arm in arms.tolist():
-        observations.ask(arm)
-    observations.tell_all(Moment(arms, blocks.rewards[:, 0].copy(), np.ones(len(arms), np.bool_)))
-    blocks.used[:] = 1
-    return observations
 
 
 def _new_ladder(

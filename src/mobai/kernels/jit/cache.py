@@ -43,9 +43,9 @@ def cache_directory() -> Path | None:
 
 
 def is_cold() -> bool:
-    """Whether nothing of this version has been compiled on this machine yet."""
+    """Whether nothing of this version has been compiled on this machine yet; folders appear before it."""
     path = cache_directory()
-    return path is None or not any(path.iterdir())
+    return path is None or not any(path.rglob("*.nbi"))
 
 
 def is_cached(entry: str) -> bool:

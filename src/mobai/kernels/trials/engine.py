@@ -83,7 +83,21 @@ def look(
     blocks: Integers,
     found: Vector,
 ) -> bool:
-    """Fill in the evidence where it exceeds its bar, minus infinity elsewhere; whether there is any such place.
+    """Fill in the evidence where it exceeds its bar, minus infinity elsewhere; whether there is any such place."""
+    return fill_in_found(scoring, sticky, obs, bars, least, blocks, found)
+
+
+@kernel
+def fill_in_found(
+    scoring: Scoring,
+    sticky: bool,
+    obs: ObservationArrays,
+    bars: Vector,
+    least: Vector,
+    blocks: Integers,
+    found: Vector,
+) -> bool:
+    """Do what :func:`look` does, for kernels.
 
     A sticky rule has one bar per objective, the others one for all. ``least`` has how many rewards the arms in question
     must have. ``blocks`` has the pair that last kept each below its bar (objective, leader, arm; changed in place).
@@ -164,7 +178,7 @@ def fold(
             note_pull(health, obs, arms[row], rewards[row])
         start = looks[n]
         now = Scoring(scoring.kind, scoring.prices, scoring.pulls + pulls)
-        if look(now, True, obs, bars, least, blocks, found):
+        if fill_in_found(now, True, obs, bars, least, blocks, found):
             return n + 1, pulls
     return len(looks), pulls
 

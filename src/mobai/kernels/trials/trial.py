@@ -59,6 +59,23 @@ class TrialArrays(NamedTuple):
     pulls: int  # how many to make
 
 
+@kernel
+def begin(trial: TrialArrays) -> int:
+    """Pull every arm once, in one moment, if that was not done; return how many pulls have been asked for."""
+    obs, asked = trial.obs, total(trial.obs.asked)
+    if asked > 0:
+        return asked
+    for arm in range(len(obs.asked)):
+        trial.blocks.used[arm] += 1
+        obs.asked[arm] += 1
+        obs.answered[arm] += 1
+        for m in range(len(obs.leaders)):
+            add_reward(obs, m, arm, trial.blocks.rewards[arm, 0, m])
+            renew_arm(obs, m, arm)
+    end_moment(obs)
+    return len(obs.asked)
+
+
 @inner_kernel
 def draw(blocks: RewardBlocks, obs: ObservationArrays, arm: int) -> bool:
     """Pull an arm; False when the last row of its block is used (and nothing is pulled when it was before)."""

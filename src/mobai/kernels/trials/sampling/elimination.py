@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mobai.kernels.jit.compiled import entry, kernel
 from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.observations import ObservationArrays
-from mobai.kernels.trials.trial import Ladder, TrialArrays, draw, total
+from mobai.kernels.trials.trial import Ladder, TrialArrays, begin, draw
 
 
 class Race(NamedTuple):
@@ -27,7 +27,7 @@ def play(trial: TrialArrays, log_inv_delta: float, as_printed: bool, race: Race)
 
     Ends early when everything is decided or a block of rewards is used up. Race and trial are changed in place.
     """
-    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    obs, arm, before = trial.obs, -1, begin(trial)
     for k in range(trial.pulls + 1):
         eliminate(obs, before + k, log_inv_delta, as_printed, race)
         if climb_out(trial.ladder, obs, race) or k == trial.pulls:

@@ -9,7 +9,7 @@ from mobai.kernels.programs.dense import Matrix
 from mobai.kernels.stats.observations import ObservationArrays
 from mobai.kernels.trials.sampling import d_tracking, frank_wolfe, mo_bai, track_and_stop
 from mobai.kernels.trials.sampling.planning import PlanArrays, has_estimates, relative_variance
-from mobai.kernels.trials.trial import TrialArrays, climb, draw, total
+from mobai.kernels.trials.trial import TrialArrays, begin, climb, draw
 
 MO_BAI, D_TRACKING, FRANK_WOLFE, TRACK_AND_STOP = 0, 1, 2, 3
 choose_mo_bai, choose_d_tracking = mo_bai.choose, d_tracking.choose
@@ -23,7 +23,7 @@ def play(trial: TrialArrays, rule: int, number: float, flag: bool, plan: PlanArr
     ``number`` and ``flag`` are the rule's options. Ends early when everything is decided or a block of rewards is used
     up. PlanArrays and trial are changed in place.
     """
-    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    obs, arm, before = trial.obs, -1, begin(trial)
     variance, estimated = np.empty_like(plan.gaps), has_estimates(obs)
     relative_variance(obs, plan.best, variance)
     for k in range(trial.pulls + 1):

@@ -12,7 +12,7 @@ from mobai.kernels.jit.compiled import entry, kernel
 from mobai.kernels.models.dispatch import contributions
 from mobai.kernels.programs.dense import Integers, Vector
 from mobai.kernels.stats.observations import BASELINE, METRIC, ObservationArrays, count_of
-from mobai.kernels.trials.trial import TrialArrays, climb, draw, total
+from mobai.kernels.trials.trial import TrialArrays, begin, climb, draw
 
 
 @entry
@@ -21,7 +21,7 @@ def play(trial: TrialArrays) -> int:
 
     Ends early when everything is decided or a block of rewards is used up. The trial is changed in place.
     """
-    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    obs, arm, before = trial.obs, -1, begin(trial)
     logs = np.empty(len(obs.asked))
     for i in range(len(logs)):
         logs[i] = math.log(obs.asked[i])

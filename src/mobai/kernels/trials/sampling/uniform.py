@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mobai.kernels.jit.compiled import entry
-from mobai.kernels.trials.trial import TrialArrays, climb, draw, least_asked, total
+from mobai.kernels.trials.trial import TrialArrays, begin, climb, draw, least_asked
 
 
 @entry
@@ -12,7 +12,7 @@ def play(trial: TrialArrays) -> int:
 
     Ends early when everything is decided or a block of rewards is used up. The trial is changed in place.
     """
-    obs, arm, before = trial.obs, -1, total(trial.obs.asked)
+    obs, arm, before = trial.obs, -1, begin(trial)
     for k in range(trial.pulls + 1):
         if climb(trial.ladder, obs, arm, before + k) or k == trial.pulls:
             break
