@@ -29,7 +29,7 @@ SLOW = (
     "tests/lab/test_simulate.py",
     "tests/lab/test_trajectory.py",
     "tests/lab/test_warm_up.py",
-    "tests/live/remote",
+    "tests/client",
     "tests/live/test_faults.py",
     "tests/live/test_fold.py",
     "tests/live/test_health.py",

@@ -14,6 +14,7 @@ import mobai
 from mobai import Experiment, StorageError
 from mobai.live import ledger, snapshots
 from mobai.live import ledger as module
+from mobai.live.local import LocalExperiment
 from mobai.live.state import State
 from mobai.live.verify import verify
 from mobai.store.journal import Journal, MemoryJournal, Snapshot
@@ -40,7 +41,7 @@ def test_snapshots_change_nothing(make_journal: Callable[[], Journal], rule: str
     events = test.history()
     state = State(events[0])
     state.apply_all(events[1:])
-    assert facts(Experiment(make_journal(), make_journal().find("test"), state)) == facts(test)
+    assert facts(LocalExperiment(make_journal(), make_journal().find("test"), state)) == facts(test)
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"PK\x03\x04"])

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.service.serving import API, Client, running
 
-from mobai.live.experiment import carry_out_together
+from mobai.live.local import carry_out_together
 from mobai.service import bodies, stream, writer
 
 

@@ -1,51 +1,41 @@
 """Durable experiments: ask which arm is next, tell what was measured, from any number of processes.
 
-Every change is an event in a journal, written in one transaction while the experiment is locked. A process keeps the
-state of the events it has seen and reads only newer ones, so a call costs the same early and late in an experiment.
+What is here is what an experiment can do, wherever it is kept: in a storage of this process
+(:mod:`mobai.live.local`), or in that of a service (:mod:`mobai.client`).
 """
 
 from __future__ import annotations
 
-import copy
-import time
-import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
 import numpy.typing as npt
 
 from mobai.engine import Verdict
 from mobai.engine.concerns import Concern
 from mobai.engine.explain import Explanation
-from mobai.engine.warm_up import announce_compiling, check_rule, warm_up
 from mobai.errors import InputError, StorageError, refuse_unknown
-from mobai.live import operations
 from mobai.live.assigning import LONGEST_NAME, made_by
 from mobai.live.assignments import Assignment
 from mobai.live.ledger import Ledger
-from mobai.live.operations import Operation
-from mobai.live.reports import Metrics, observations_of, reports_of
-from mobai.live.settings import ExperimentOptions, Settings, new_settings, to_body
-from mobai.live.state import State
-from mobai.live.status import Status, begin_to_describe, describe, records_of
-from mobai.live.storage import client_of, open_journal
+from mobai.live.reports import Metrics
+from mobai.live.settings import ExperimentOptions, Settings, new_settings
+from mobai.live.status import Status, describe
+from mobai.live.storage import client_of
 from mobai.live.trace import Series
-from mobai.live.transactions import carry_out, carry_out_all
 from mobai.live.units import Unit
-from mobai.live.verify import Verification, verify_experiment
+from mobai.live.verify import Verification
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.codec import problem_json
 from mobai.problem.objective import is_name
 from mobai.rows import Frame
-from mobai.store.journal import Event, Handle, Journal, sealed
+from mobai.store.journal import Event, Journal
 from mobai.views import experiment_html
 
-Result = TypeVar("Result")
 
-
-class Experiment:
+class Experiment(ABC):
     """A live experiment. Make one with :meth:`create` or :meth:`load`.
 
     Examples
@@ -60,9 +50,6 @@ class Experiment:
     False
     >>> mobai.delete("memory:", "ads")
     """
-
-    def __init__(self, journal: Journal, handle: Handle, state: State | None = None) -> None:
-        self._ledger = Ledger(journal, handle, state)
 
     @classmethod
     def create(
@@ -139,67 +126,63 @@ class Experiment:
         settings = new_settings(problem, **options)
         client = client_of(storage, token)
         if client is not None:
-            from mobai.live.remote.experiment import RemoteExperiment
+            from mobai.client.experiment import RemoteExperiment
 
             plain = {"seed": settings.seed, "max_samples": settings.max_samples, "until": settings.until}
             given = {**options, **plain, "rule": settings.rule_address, **made_by(by)}
             return RemoteExperiment.create_at(client, {"name": name, **problem_json(problem), **given})
-        announce_compiling()
-        warm_up(settings.rule)
-        check_rule(settings.rule, settings.problem)
-        first = sealed(Event(1, "created", time.time(), {"name": name, **to_body(settings), **made_by(by)}), "")
-        state = State(first)
-        journal = open_journal(storage, create=True)
-        return cls(journal, journal.create(name, first), state)
+        from mobai.live.local import LocalExperiment
+
+        return LocalExperiment.create_in(storage, name, settings, by=by)
 
     @classmethod
     def load(cls, storage: str | Path | Journal, name: str, *, token: str | None = None) -> Experiment:
         """Take an experiment up again, in this or another process, or that of a service."""
         client = client_of(storage, token)
         if client is not None:
-            from mobai.live.remote.experiment import RemoteExperiment
+            from mobai.client.experiment import RemoteExperiment
 
             return RemoteExperiment.load_at(client, name)
-        journal = open_journal(storage)
-        experiment = cls(journal, journal.find(name))
-        announce_compiling()
-        with experiment._ledger.look() as state:
-            warm_up(state.settings.rule)
-            return experiment
+        from mobai.live.local import LocalExperiment
+
+        return LocalExperiment.load_from(storage, name)
 
     @property
+    @abstractmethod
+    def _ledger(self) -> Ledger:
+        """The journal as this process reads it, which makes verification and replay its own."""
+
+    @property
+    @abstractmethod
     def name(self) -> str:
         """What it is called in its storage."""
-        return self._ledger.handle.name
 
     @property
+    @abstractmethod
     def number(self) -> int:
         """A number that no other experiment in its storage has or had."""
-        return self._ledger.handle.number
 
     @property
+    @abstractmethod
     def history_id(self) -> str:
         """What tells this history from that of another experiment, and from one that was restored from a backup."""
-        return f"{self._ledger.journal.identity}-{self.number}"
 
     @property
+    @abstractmethod
     def has_units(self) -> bool:
         """Whether some assignments were handed out for units."""
-        with self._ledger.look() as state:
-            return len(state.units) > 0
 
     @property
+    @abstractmethod
     def settings(self) -> Settings:
         """What it was set up with: delta, rule, seed and the rest."""
-        with self._ledger.look() as state:
-            return state.settings
 
     @property
+    @abstractmethod
     def problem(self) -> Problem:
         """The arms (with retired ones), objectives and known noise."""
-        with self._ledger.look() as state:
-            return state.problem
 
+    @abstractmethod
     def ask(
         self,
         n: int = 1,
@@ -225,7 +208,6 @@ class Experiment:
         by
             Who asks, for the journal.
         """
-        return self._do(operations.ask(n, if_decided=if_decided, unit=unit, key=key, by=by))
 
     def tell(
         self,
@@ -245,6 +227,7 @@ class Experiment:
             raise InputError("tell takes an assignment or a unit, and metrics")
         self.tell_all([(assignment if unit is None else Unit(unit), metrics)], by=by)
 
+    @abstractmethod
     def tell_all(
         self,
         reports: Iterable[tuple[Assignment | Unit | int | None, Metrics]] | Mapping[Any, Metrics] | Frame,
@@ -264,7 +247,6 @@ class Experiment:
         is made again because its reply was lost hands out further assignments, and the first ones stay pending, unless
         both have the same ``key``: then it returns the same.
         """
-        return self._do(operations.tell_all(reports_of(reports), ask=ask, if_decided=if_decided, key=key, by=by))
 
     def record(self, arm: str, metrics: Metrics, *, key: str | None = None, by: str | None = None) -> Assignment:
         """Report an observation that nobody asked for; return an assignment to tell metrics that come later by.
@@ -274,6 +256,7 @@ class Experiment:
         """
         return self.record_all([(arm, metrics)], key=key, by=by)[0]
 
+    @abstractmethod
     def record_all(
         self, rows: Iterable[tuple[str, Metrics]] | Frame, *, key: str | None = None, by: str | None = None
     ) -> list[Assignment]:
@@ -281,8 +264,8 @@ class Experiment:
 
         A data frame (pandas, polars, Arrow) will do: a column ``arm``, and one per metric.
         """
-        return self._do(operations.record_all(observations_of(rows), key=key, by=by))
 
+    @abstractmethod
     def drop(
         self,
         assignment: Assignment | Unit | int,
@@ -298,95 +281,64 @@ class Experiment:
         ``reason="lost"`` you say that it has nothing to do with any result, and it is left out; every verdict repeats
         that. With ``refused`` it is lost because of its value, and nothing is called certified any more.
         """
-        self._do(operations.drop(assignment, reason=reason, refused=refused, by=by))
 
+    @abstractmethod
     def drop_older(self, seconds: float, *, reason: str | None = None, by: str | None = None) -> int:
         """Drop every assignment that has waited for so long, or what is missing of it; return how many there were.
 
         Those that only wait for metrics with a window are left alone: these end by themselves.
         """
-        return self._do(operations.drop_older(seconds, reason=reason, by=by))
 
+    @abstractmethod
     def add_arm(self, arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None) -> None:
         """Add an arm; every objective is undecided again until the leader has been separated from it.
 
         ``sd`` is its standard deviation, as for :class:`mobai.Problem`; that of the others unless given.
         """
-        self._do(operations.add_arm(arm, sd, by=by))
 
+    @abstractmethod
     def retire_arm(self, arm: str, *, by: str | None = None) -> None:
         """Stop asking for an arm and look for the best of the others; decisions for other arms stand."""
-        self._do(operations.retire_arm(arm, by=by))
 
+    @abstractmethod
     def pause(self, *, by: str | None = None) -> None:
         """Hand out nothing until :meth:`resume`; answers are still taken. Pausing twice changes nothing."""
-        self._do(operations.pause(by=by))
 
+    @abstractmethod
     def resume(self, *, by: str | None = None) -> None:
         """Hand out assignments again."""
-        self._do(operations.resume(by=by))
 
+    @abstractmethod
     def close(self, *, by: str | None = None) -> None:
         """End the experiment; it can be read, not changed."""
-        self._do(operations.close(by=by))
 
-    @contextmanager
-    def _look(self) -> Iterator[State]:
-        """Return the state to read, in which everything that is due is settled."""
-        with self._ledger.look() as state:
-            if not state.is_due(time.time()):
-                yield state
-                return
-        with suppress(StorageError):  # a storage that cannot be written to can be read
-            carry_out(self._ledger, operations.settle())
-        with self._ledger.look() as state:
-            yield state
-
-    def _do(self, operation: Operation[Result]) -> Result:
-        """Carry out an operation in a transaction of its own."""
-        return carry_out(self._ledger, operation)
-
+    @abstractmethod
     def verdict(self) -> Verdict:
         """Return what is decided at the experiment's delta."""
-        with self._look() as state:
-            return state.verdict()
 
+    @abstractmethod
     def status(self) -> Status:
         """Return where the experiment stands: verdict, evidence, counts, means and intervals."""
-        with self._look() as state:
-            described = begin_to_describe(self.name, state)
-        return described()  # while others go on
 
+    @abstractmethod
     def stamp(self) -> tuple[int, str]:
         """Return the number of the last event, and a text that is another one whenever the status is."""
-        with self._look() as state:
-            now = time.time()
-            passing = f"{state.ending(now)}{len(state.given_up(now))}{len(state.lapsed(now))}"
-            return state.seq, f"{state.seq}-{state.head[:16]}-{zlib.crc32(passing.encode()):08x}"
 
+    @abstractmethod
     def explain(self) -> Explanation:
         """Return why it is not decided yet, pair by pair, and what the rule would ask for next and why."""
-        with self._look() as state:
-            explained = state.begin_to_explain()
-        return explained()
 
+    @abstractmethod
     def series(self) -> Series:
         """Return how it went: some hundred points of evidence, counts, means and intervals, over pulls and time."""
-        with self._look() as state:
-            return state.series()
 
+    @abstractmethod
     def concerns(self) -> list[Concern]:
         """Return what looks wrong: lost answers, metrics that have stopped coming, means that change, outliers.
 
         Each kind is raised falsely with a probability of at most one in a thousand, at all times together. They are not
         part of delta.
         """
-        with self._look() as state:
-            return state.concerns()
-
-    def __repr__(self) -> str:
-        """Name it, and say where it is kept."""
-        return f"Experiment({self.name!r}, {self._ledger.journal!r})"
 
     def __str__(self) -> str:
         """Say in a few lines where the experiment stands."""
@@ -399,17 +351,13 @@ class Experiment:
         """Return every event from the beginning."""
         return self._ledger.history()
 
+    @abstractmethod
     def events(self, after: int = 0, most: int = 1000) -> Sequence[Event]:
         """Return the events after one, at most ``most`` of them."""
-        with self._look() as state:
-            if after >= state.seq:
-                return []
-        return self._ledger.journal.read(self._ledger.handle, after, most)
 
+    @abstractmethod
     def verify(self) -> Verification:
         """Check the chain of events, what they add up to, the snapshot and the database."""
-        self._ledger.check()
-        return verify_experiment(self._ledger.journal, self._ledger.handle)
 
     def records(self) -> list[dict[str, Any]]:
         """Return every assignment with what was told of it, as plain rows; None where nothing was.
@@ -418,27 +366,9 @@ class Experiment:
         """
         return list(self.iterate_records())
 
+    @abstractmethod
     def iterate_records(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of :meth:`records` as they are now, one by one: a million of them do not fit into memory."""
-        with self._look() as state:
-            problem, assignments = state.problem, copy.copy(state.assignments)
-            assignments.freeze()
-            units = bool(len(state.units))
-            seq = state.seq
-        rows = records_of(problem, assignments)
-        if not units:
-            return rows
-        return ({"id": row["id"], "unit": unit, **row} for row, unit in zip(rows, self._units(seq), strict=False))
-
-    def _units(self, seq: int) -> Iterator[str | None]:
-        """Yield the unit of every assignment up to an event, None where it has none."""
-        for event in self._ledger.events(seq):
-            if event.kind == "asked":
-                named = event.body.get("units", ())
-                yield from named
-                yield from [None] * (len(event.body["arms"]) - len(named))
-            elif event.kind == "recorded":
-                yield from [None] * len(event.body["rows"])
 
     def replay(self) -> Status:
         """Replay the whole journal, let the rule make every choice again, and return the status.
@@ -456,8 +386,3 @@ class Experiment:
             more = len(state.differences) - len(found)
             raise StorageError("; ".join(found) + (f"; and {more:,} more" if more else ""))
         return describe(self.name, state)
-
-
-def carry_out_together(requests: Sequence[tuple[Experiment, Operation[Any]]]) -> list[Any]:
-    """Carry out operations on experiments of one storage in one transaction; return the result or exception of each."""
-    return carry_out_all([(experiment._ledger, operation) for experiment, operation in requests])

@@ -9,7 +9,7 @@ from mobai.errors import InputError
 from mobai.store.journal import Journal, MemoryJournal
 
 if TYPE_CHECKING:
-    from mobai.live.remote.client import HttpClient
+    from mobai.client.http import HttpClient
 
 _MEMORY = MemoryJournal()
 
@@ -23,7 +23,7 @@ def open_journal(storage: str | Path | Journal, *, create: bool = False) -> Jour
         return _MEMORY
     client = client_of(storage)
     if client is not None:
-        from mobai.live.remote.journal import HttpJournal
+        from mobai.client.journal import HttpJournal
 
         return HttpJournal(client)
     if not isinstance(storage, str | Path):
@@ -42,7 +42,7 @@ def client_of(storage: str | Path | Journal, token: str | None = None) -> HttpCl
     """Return a client of the service at an address, None if it is another kind of storage."""
     address = storage if isinstance(storage, str) else getattr(getattr(storage, "client", None), "address", "")
     if address.lower().startswith(("http://", "https://")):
-        from mobai.live.remote.client import HttpClient
+        from mobai.client.http import HttpClient
 
         return HttpClient(address, token)
     if token is not None:

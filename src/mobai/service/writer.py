@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from mobai.errors import InputError
-from mobai.live.experiment import carry_out_together
+from mobai.live.local import carry_out_together
 from mobai.live.operations import Operation
 from mobai.service.experiments import OpenExperiments
 from mobai.service.metrics import Metrics

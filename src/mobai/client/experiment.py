@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mobai.client.http import Answer, HttpClient
+from mobai.client.journal import HttpJournal
+from mobai.client.reading import reading
 from mobai.engine import Verdict
 from mobai.engine.concerns import Concern
 from mobai.engine.explain import Explanation
@@ -21,9 +24,6 @@ from mobai.live.assignments import Assignment
 from mobai.live.codec import explanation_of, series_of, status_of, verdict_of
 from mobai.live.experiment import Experiment
 from mobai.live.ledger import Ledger
-from mobai.live.remote.client import Answer, HttpClient
-from mobai.live.remote.journal import HttpJournal
-from mobai.live.remote.reading import reading
 from mobai.live.reports import Metrics, measured, observations_of, pair_of, reports_of
 from mobai.live.settings import Settings, from_body
 from mobai.live.status import Status
@@ -249,10 +249,6 @@ class RemoteExperiment(Experiment):
         """Return what looks wrong."""
         return list(self.status().concerns)
 
-    def history(self) -> Sequence[Event]:
-        """Return every event from the beginning."""
-        return self._ledger.history()
-
     def verify(self) -> Verification:
         """Check here what the service says: the chain of events, and what they add up to."""
         self.stamp()  # refuses another history
@@ -271,8 +267,7 @@ class RemoteExperiment(Experiment):
             return facts["events"], facts["stamp"]
 
     @property
-    def _ledger(self) -> Ledger:  # type: ignore[override]
-        """The journal as this process can read it, which makes verification and replay its own."""
+    def _ledger(self) -> Ledger:
         return Ledger(HttpJournal(self._client, self.history_id), Handle(self._name, self.number))
 
     def __repr__(self) -> str:

@@ -20,8 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.service.serving import running
 
 from mobai import ConflictError, Experiment, InputError, NotFoundError, StorageError, backup, delete, restore
+from mobai.client import http as module
 from mobai.errors import HistoryChangedError
-from mobai.live.remote import client as module
 from mobai.store.journal import MemoryJournal
 from mobai.testing.experiment import _facts
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
+from mobai.client.http import HttpClient
+from mobai.client.reading import reading
 from mobai.errors import InputError
 from mobai.live.codec import events_of
-from mobai.live.remote.client import HttpClient
-from mobai.live.remote.reading import reading
 from mobai.store.journal import ANYTHING, Event, EventLog, Handle, Last, Snapshot, another_history, check_handle
 
 _EVENTS_AT_A_TIME = 5_000
