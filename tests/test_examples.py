@@ -72,6 +72,7 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
         ("landing_pages", "no longer asked for, because of a broken limit: video"),
         ("logged", "basket        pick-up        decided at pull"),
         ("own_rule", "epsilon-leaders  mixture"),
+        ("own_family", "rating: Daybreak (decided"),
         ("cluster", "uniform      mixture"),
     ],
 )

@@ -85,13 +85,13 @@ def test_reading_many_at_a_time_changes_nothing(
         folded += len(looks)
         fold(engine, rows, looks)
 
-    fold = Engine._fold
-    monkeypatch.setattr(Engine, "_fold", counted)
-    monkeypatch.setattr(Evidence, "folds", lambda _, looks: looks >= 4)
+    fold = Engine._follow
+    monkeypatch.setattr(Engine, "_follow", counted)
+    monkeypatch.setattr(Evidence, "can_follow", lambda _, looks: looks >= 4)
     at_a_time = bytes_of(events)
     # Rules that remember their choices look after every pull; with trouble, the second half goes one by one.
     assert folded > (250 if trouble else 750) or (rule == "mo-bai" and folded == 0)
-    monkeypatch.setattr(Evidence, "folds", lambda *_: False)
+    monkeypatch.setattr(Evidence, "can_follow", lambda *_: False)
     assert at_a_time == bytes_of(events)
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from mobai import Experiment
-from mobai.engine.warm_up import warm_up_folding
+from mobai.engine.warm_up import warm_up_following
 from mobai.store.journal import MemoryJournal
 
 
@@ -48,7 +48,7 @@ def drive(test: Experiment) -> None:
 def test_nothing_is_compiled_later() -> None:
     for options in ({}, {"guardrails": ["errors:bernoulli:at-most=0.5:eps=0.1"], "baseline": "A"}):
         test = live("top-two", **options)
-        warm_up_folding()
+        warm_up_following()
         before = compiled()
         drive(test)
         later = {name: count - before.get(name, 0) for name, count in compiled().items() if count > before.get(name, 0)}

@@ -17,7 +17,7 @@ from mobai.theory.thresholds import THRESHOLDS
 def enter(records: EvidenceRecords, evidence: list[float], pull: int) -> None:
     """Enter what exceeds its bar, as a monitor does."""
     for line, value in enumerate(evidence):
-        if value > records.bars[line]:
+        if value > records.to_beat[line]:
             records.add(line, value, np.array([pull % 2, 0, 1]), pull)
 
 

@@ -238,8 +238,8 @@ class Engine:
             self.sampling.tell_all(*self._moments(told))
         if rows is None and not looks:
             return
-        if self._can_fold(looks):
-            self._fold(rows, looks)
+        if self._can_follow(looks):
+            self._follow(rows, looks)
             return
         row = moment = 0
         for look in looks:
@@ -259,20 +259,20 @@ class Engine:
         if looked:
             self._set_focus(look.at)
 
-    def _can_fold(self, looks: Sequence[Look]) -> bool:
+    def _can_follow(self, looks: Sequence[Look]) -> bool:
         """Whether there is a faster way: nothing is limited, the default threshold, asked for one by one."""
-        if self.health is None or self.problem.guardrails or not self._evidence.folds(len(looks)):
+        if self.health is None or self.problem.guardrails or not self._evidence.can_follow(len(looks)):
             return False
         return all(look.apart for look in looks)
 
-    def _fold(self, rows: Rows | None, looks: Sequence[Look]) -> None:
+    def _follow(self, rows: Rows | None, looks: Sequence[Look]) -> None:
         """Do what :meth:`_read` does for one look after the other, faster."""
         assert rows is not None
         assert self.health is not None
         moment, done = self._moments(rows)[0], 0
         after = np.array([look.rows for look in looks])
         while done < len(looks):
-            done, found = self._evidence.fold(self._check.repeats, self.health, moment, after, done)
+            done, found = self._evidence.follow(self._check.repeats, self.health, moment, after, done)
             if found:
                 self._evidence.enter(looks[done - 1].at)
                 self._set_focus(looks[done - 1].at)

@@ -12,13 +12,13 @@ from mobai.kernels.jit.compiled import is_compiled
 from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.health import HealthArrays
 from mobai.kernels.stats.repeats import RepeatArrays
-from mobai.kernels.trials.engine import fold
+from mobai.kernels.trials.engine import follow
 from mobai.problem import IntArray, Problem
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.rules.stopping.glr import RosterMonitor
 from mobai.theory.observations import Moment, Observations
 
-# How many looks, at least, take longer one by one than compiling what folds them.
+# How many looks, at least, take longer one by one than compiling what follows them.
 WORTH_COMPILING = 64
 
 
@@ -51,11 +51,11 @@ class Evidence:
         settled = self._settle()
         return self.monitor.look(self.observations, at) or settled
 
-    def folds(self, looks: int) -> bool:
-        """Whether a number of looks is worth :meth:`fold`: a few if it is compiled, more if it is yet to be."""
-        return isinstance(self.monitor, RosterMonitor) and looks >= (2 if is_compiled(fold) else WORTH_COMPILING)
+    def can_follow(self, looks: int) -> bool:
+        """Whether a number of looks is worth :meth:`follow`: a few if it is compiled, more if it is yet to be."""
+        return isinstance(self.monitor, RosterMonitor) and looks >= (2 if is_compiled(follow) else WORTH_COMPILING)
 
-    def fold(
+    def follow(
         self, repeats: RepeatArrays, health: HealthArrays, rows: Moment, looks: Integers, begin: int
     ) -> tuple[int, bool]:
         """Add rows, each a moment of its own, and look at these numbers of rows, until something is found.
@@ -63,10 +63,10 @@ class Evidence:
         Return how many looks were taken with those before ``begin``, and whether something is to be entered.
         """
         assert isinstance(self.monitor, RosterMonitor)
-        return self.monitor.fold(self.observations, repeats, health, rows, looks, begin)
+        return self.monitor.follow(self.observations, repeats, health, rows, looks, begin)
 
     def enter(self, at: float | None) -> None:
-        """Enter what :meth:`fold` found."""
+        """Enter what :meth:`follow` found."""
         assert isinstance(self.monitor, RosterMonitor)
         self.monitor.enter(self.observations, at)
 

@@ -63,7 +63,7 @@ def _play(rule: SamplingRule) -> None:
         look_at_limits(engine.observations.arrays)
 
 
-def warm_up_folding() -> None:
+def warm_up_following() -> None:
     """Compile, or load from the cache, what reads long journals."""
     problem = Problem(2, ["one:bernoulli"])
     engine = Engine(problem, Uniform(), GLR(reserve=0.1), log_inv_delta=1.0, follows_health=True)

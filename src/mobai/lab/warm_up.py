@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from mobai.engine import Policy
-from mobai.engine.warm_up import warm_up, warm_up_folding
+from mobai.engine.warm_up import warm_up, warm_up_following
 from mobai.kernels import interpreted
 from mobai.kernels.jit.cache import cache_directory, is_cold
 from mobai.lab.trajectory import TrialSpec, run_trajectory
@@ -57,7 +57,7 @@ def _compile_engine() -> None:
     """Compile what an experiment calls, whatever its rule."""
     for name in ("mixture", "empirical"):
         threshold(name, _LEVEL, arms=2, objectives=1, pulls=1, leader_pulls=1, other_pulls=1)
-    warm_up_folding()
+    warm_up_following()
     warm_up(Uniform())
     _step_by_step(Uniform())
     forecast_samples(Instance(_MEANS), np.full(len(_MEANS), 1 / len(_MEANS)), _LEVEL)

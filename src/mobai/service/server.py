@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import uvicorn
 from starlette.types import ASGIApp
 
-from mobai.engine.warm_up import kernels_are_cold, warm_up, warm_up_folding
+from mobai.engine.warm_up import kernels_are_cold, warm_up, warm_up_following
 from mobai.errors import InputError, StorageError
 from mobai.lab.plan import warm_up_planning
 from mobai.live.storage import open_journal
@@ -108,7 +108,7 @@ def _get_ready(say: Callable[[str], None]) -> None:
     if kernels_are_cold():
         say("compiling kernels, once on this machine: that takes about 40 s (`mobai warm` does it ahead)")
     warm_up(TopTwo())
-    warm_up_folding()
+    warm_up_following()
     warm_up_planning()
     # What is loaded by now stays: looking through it for garbage again and again would stop everything for 0.1 s.
     gc.collect()

@@ -45,7 +45,7 @@ def _forecast(instance: Instance, weights: FloatArray, log_inv_delta: float, thr
     rule, (pairs, others) = find_threshold(threshold), instance.problem.claims
     level = rule.level(log_inv_delta, *instance.shape) + math.log1p(others / pairs)
 
-    bars = np.full(instance.shape[1], level)
+    levels = np.full(instance.shape[1], level)
 
     def counts(total: float) -> FloatArray:
         return np.maximum(total * weights, fewest)
@@ -54,7 +54,7 @@ def _forecast(instance: Instance, weights: FloatArray, log_inv_delta: float, thr
         pulls = np.broadcast_to(counts(total)[:, None], instance.means.shape)
         seen = Observations.of_statistics(instance.problem, instance.oriented_means, pulls, pulls * instance.sd**2)
         scoring = Scoring(rule.kind, no_prices(instance.shape[0]), float(math.ceil(pulls[:, 0].sum())))
-        return all_exceed(scoring, seen.arrays, bars)
+        return all_exceed(scoring, seen.arrays, levels)
 
     high = fewest * float(instance.shape[0])
     while not enough(high):

@@ -217,7 +217,7 @@ class Observations:
 
     def tell_in_order(self, rows: Moment, ends: Integers) -> None:
         """Add the rewards of several pulls; ``ends`` has the number of rows up to the end of each moment."""
-        kernels.record(self.arrays, *rows, ends, self.counts_pending)
+        kernels.take_in_moments(self.arrays, *rows, ends, self.counts_pending)
         self.told += int(np.count_nonzero(rows.first))
 
     def expect_the_worst(self, m: int, arm: int) -> None:

@@ -106,7 +106,7 @@ def next_point(search: Search, margin: float) -> float:
 
 
 @inner_kernel
-def settled(search: Search, level: float, beyond: float) -> bool:
+def is_answered(search: Search, level: float, beyond: float) -> bool:
     """Whether the smallest value is not above ``level``, is above ``beyond``, or is known as well as it can be."""
     close = search.least - search.floor <= max(TOLERANCE, 1e-13 * abs(search.least))
     return search.least <= level or search.floor > beyond or close or search.turns >= MOST_TURNS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from mobai.kernels.evidence.convex import answer, learned, new_search, next_point, settled
+from mobai.kernels.evidence.convex import answer, is_answered, learned, new_search, next_point
 from mobai.kernels.jit.compiled import entry, kernel
 
 # The precisions of the half-normal bets, and their weights.
@@ -90,7 +90,7 @@ def normal_score(gap: float, n_b: float, n_i: float, level: float, beyond: float
     while True:
         value, slope = pair_bet(x, gap, n_b, n_i)
         search = learned(search, x, value, slope, 0.0)
-        if settled(search, level, beyond):
+        if is_answered(search, level, beyond):
             return answer(search)
         x = next_point(search, 0.0)
 

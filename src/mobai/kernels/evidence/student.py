@@ -175,17 +175,17 @@ def student_score(gap: float, best: Sample, rival: Sample, rivals: float, level:
         k_b, k_i = c / (best.size + c), c / (rival.size + c)
         most_there = log_ratio(gap - middle, best, k_b) + log_ratio(middle, rival, k_i) + 2.0 * math.log(2.0)
         if most_there <= floor:
-            most = max(most, min(worth(most_there - price, rivals) + share, level))
+            most = max(most, min(evidence_of(most_there - price, rivals) + share, level))
             continue
         product = smallest_sum(gap, best, rival, c, floor, enough) - price
-        most = max(most, worth(product, rivals) + share)
+        most = max(most, evidence_of(product, rivals) + share)
         if most > beyond:
             break
     return most
 
 
 @kernel
-def worth(product: float, rivals: float) -> float:
+def evidence_of(product: float, rivals: float) -> float:
     """Return the evidence that the logarithm of a product of two independent martingales is worth."""
     z = product - math.log(rivals)
     return product - math.log1p(z) if z > 0.0 else product

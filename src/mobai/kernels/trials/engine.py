@@ -29,7 +29,7 @@ from mobai.kernels.stats.updates import add_reward, end_moment
 
 
 @entry
-def record(
+def take_in_moments(
     obs: ObservationArrays, arms: Integers, rewards: Matrix, first: Truths, ends: Integers, are_pending: bool
 ) -> None:
     """Take in the rewards of several pulls, NaN where there is none, infinite where none will come; in place.
@@ -78,13 +78,13 @@ def look(
     scoring: Scoring,
     sticky: bool,
     obs: ObservationArrays,
-    bars: Vector,
+    levels: Vector,
     least: Vector,
     blocks: Integers,
     found: Vector,
 ) -> bool:
-    """Fill in the evidence where it exceeds its bar, minus infinity elsewhere; whether there is any such place."""
-    return fill_in_found(scoring, sticky, obs, bars, least, blocks, found)
+    """Fill in the evidence where it exceeds its level, minus infinity elsewhere; whether there is any such place."""
+    return fill_in_found(scoring, sticky, obs, levels, least, blocks, found)
 
 
 @kernel
@@ -92,33 +92,34 @@ def fill_in_found(
     scoring: Scoring,
     sticky: bool,
     obs: ObservationArrays,
-    bars: Vector,
+    levels: Vector,
     least: Vector,
     blocks: Integers,
     found: Vector,
 ) -> bool:
     """Do what :func:`look` does, for kernels.
 
-    A sticky rule has one bar per objective, the others one for all. ``least`` has how many rewards the arms in question
-    must have. ``blocks`` has the pair that last kept each below its bar (objective, leader, arm; changed in place).
+    A sticky rule has one level per objective, the others one for all. ``least`` has how many rewards the arms in
+    question must have. ``blocks`` has the pair that last kept each below its level (objective, leader, arm; changed in
+    place).
     """
     any_found = False
-    for n in range(len(bars)):
+    for n in range(len(levels)):
         first, last = (n, n + 1) if sticky else (0, len(obs.leaders))
         found[n] = -math.inf
-        if least[n] > 0.0 and bars[n] < math.inf and lacks(scoring, obs, n, least[n], bars[n]):
+        if least[n] > 0.0 and levels[n] < math.inf and lacks(scoring, obs, n, least[n], levels[n]):
             continue
-        if exceeds(scoring, obs, blocks[n], first, last, bars[n]):
+        if exceeds(scoring, obs, blocks[n], first, last, levels[n]):
             evidence = math.inf
             for m in range(first, last):
                 evidence = min(evidence, evidence_of(scoring, obs, m))
-            if evidence > bars[n]:
+            if evidence > levels[n]:
                 found[n], any_found = evidence, True
     return any_found
 
 
 @kernel
-def lacks(scoring: Scoring, obs: ObservationArrays, m: int, least: float, bar: float) -> bool:
+def lacks(scoring: Scoring, obs: ObservationArrays, m: int, least: float, level: float) -> bool:
     """Whether the leader of an objective, or a rival that is not far behind it, has fewer rewards than it must.
 
     Far behind is twice the evidence that is asked for.
@@ -126,26 +127,26 @@ def lacks(scoring: Scoring, obs: ObservationArrays, m: int, least: float, bar: f
     b = obs.leaders[m]
     if obs.counts[m, b] < least:
         return True
-    noise = noise_at(obs, m, bar)
+    noise = noise_at(obs, m, level)
     for i in range(obs.counts.shape[1]):
         if i != b and obs.active[i] and obs.counts[m, i] < least:
             if obs.stale[m]:
                 renew_row(obs, m)
-            if not priced_evidence(scoring, False, obs, m, i, noise, 2.0 * bar) > 2.0 * bar:
+            if not priced_evidence(scoring, False, obs, m, i, noise, 2.0 * level) > 2.0 * level:
                 return True
     return False
 
 
 @entry
-def lacking(scoring: Scoring, obs: ObservationArrays, m: int, least: float, bar: float) -> bool:
+def lacking(scoring: Scoring, obs: ObservationArrays, m: int, least: float, level: float) -> bool:
     """Whether an objective has the evidence, and nothing but the number of rewards keeps it open; for Python."""
-    if not lacks(scoring, obs, m, least, bar) or not exceeds(scoring, obs, np.full(3, -1), m, m + 1, bar):
+    if not lacks(scoring, obs, m, least, level) or not exceeds(scoring, obs, np.full(3, -1), m, m + 1, level):
         return False
-    return evidence_of(scoring, obs, m) > bar
+    return evidence_of(scoring, obs, m) > level
 
 
 @entry
-def fold(
+def follow(
     scoring: Scoring,
     obs: ObservationArrays,
     repeats: RepeatArrays,
@@ -158,11 +159,11 @@ def fold(
     """Take in arms, rewards and which are the first of their pull, each row a moment, until something is found.
 
     ``looks`` has the numbers of rows after which the evidence is looked at, and ``begin`` is the first of them to go
-    on with. The same as :func:`record`, ``count_repeats``, ``note_rewards`` and :func:`look` (of a sticky rule, with
-    its bars, blocks and what it finds) for the rows of each. In place; return how many looks have been taken with those
-    before ``begin``, and how many rows were the first of their pull.
+    on with. The same as :func:`take_in_moments`, ``count_repeats``, ``note_rewards`` and :func:`look` (of a sticky
+    rule, with its levels, blocks and what it finds) for the rows of each. In place; return how many looks have been
+    taken with those before ``begin``, and how many rows were the first of their pull.
     """
-    (bars, least, blocks, found), (arms, rewards, first) = records, rows
+    (levels, least, blocks, found), (arms, rewards, first) = records, rows
     start, pulls = looks[begin - 1] if begin > 0 else 0, 0
     for n in range(begin, len(looks)):
         for row in range(start, looks[n]):
@@ -178,30 +179,30 @@ def fold(
             note_pull(health, obs, arms[row], rewards[row])
         start = looks[n]
         now = Scoring(scoring.kind, scoring.prices, scoring.pulls + pulls)
-        if fill_in_found(now, True, obs, bars, least, blocks, found):
+        if fill_in_found(now, True, obs, levels, least, blocks, found):
             return n + 1, pulls
     return len(looks), pulls
 
 
 @kernel
-def exceeds(scoring: Scoring, obs: ObservationArrays, block: Integers, first: int, last: int, bar: float) -> bool:
-    """Whether the evidence of all these objectives may exceed a bar: a quick no, or else a maybe."""
-    if bar == math.inf:
+def exceeds(scoring: Scoring, obs: ObservationArrays, block: Integers, first: int, last: int, level: float) -> bool:
+    """Whether the evidence of all these objectives may exceed a level: a quick no, or else a maybe."""
+    if level == math.inf:
         return False
-    if len(scoring.prices.retired) > 0 or nobody_keeps_limits(scoring, obs) > bar:
+    if len(scoring.prices.retired) > 0 or nobody_keeps_limits(scoring, obs) > level:
         return True
-    return weakest_pair(scoring, False, obs, block, first, last, bar) > bar
+    return weakest_pair(scoring, False, obs, block, first, last, level) > level
 
 
 @entry
-def all_exceed(scoring: Scoring, obs: ObservationArrays, bars: Vector) -> bool:
-    """Whether the evidence of every objective exceeds its bar."""
+def all_exceed(scoring: Scoring, obs: ObservationArrays, levels: Vector) -> bool:
+    """Whether the evidence of every objective exceeds its level."""
     block = np.full(3, -1)
-    for m in range(len(bars)):
+    for m in range(len(levels)):
         block[:] = -1
-        if not exceeds(scoring, obs, block, m, m + 1, bars[m]):
+        if not exceeds(scoring, obs, block, m, m + 1, levels[m]):
             return False
-        if len(scoring.prices.retired) > 0 and not evidence_of(scoring, obs, m) > bars[m]:
+        if len(scoring.prices.retired) > 0 and not evidence_of(scoring, obs, m) > levels[m]:
             return False
     return True
 

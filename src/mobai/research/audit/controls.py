@@ -48,7 +48,7 @@ class PeekingMonitor:
     def look(self, observations: Observations, at: float | None = None) -> bool:
         """Enter what exceeds all evidence so far; whether something did."""
         evidence = self.evidence(observations)
-        higher = np.flatnonzero(evidence > self._records.bars).tolist()
+        higher = np.flatnonzero(evidence > self._records.to_beat).tolist()
         for m in higher:
             self._records.add(m, float(evidence[m]), observations.leaders, observations.told, at)
         return bool(higher)

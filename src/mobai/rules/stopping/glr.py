@@ -145,9 +145,9 @@ class GLRMonitor:
         self.records = EvidenceRecords(problem.shape[1], sticky=rule.sticky, level=only)
         self.roster = Roster.of(problem, np.ones(problem.shape[0], np.bool_), rule.reserve)
         self._kind, self._sticky = rule.kind, rule.sticky
-        self._blocks, self._found = np.full((len(self.records.bars), 3), -1), np.empty(len(self.records.bars))
+        self._blocks, self._found = np.full((len(self.records.to_beat), 3), -1), np.empty(len(self.records.to_beat))
         # Of each group of objectives: how many rewards the arms in question must have before it is decided.
-        self.least = np.zeros(len(self.records.bars))
+        self.least = np.zeros(len(self.records.to_beat))
 
     def scoring(self, pulls: int) -> Scoring:
         """Return how pairs are scored after this many pulls."""
@@ -156,12 +156,12 @@ class GLRMonitor:
     def look(self, observations: Observations, at: float | None = None) -> bool:
         """Enter what exceeds all evidence so far, or the only level that matters; whether something did."""
         found, arrays, scoring = self._found, observations.arrays, self.scoring(observations.told)
-        if not kernels.look(scoring, self._sticky, arrays, self.records.bars, self.least, self._blocks, found):
+        if not kernels.look(scoring, self._sticky, arrays, self.records.to_beat, self.least, self._blocks, found):
             return False
         self._enter(scoring, observations, at)
         return True
 
-    def fold(
+    def follow(
         self,
         observations: Observations,
         repeats: RepeatArrays,
@@ -175,9 +175,9 @@ class GLRMonitor:
         Return how many looks were taken with those before ``begin``, and whether something was found, to be entered.
         """
         scoring = self.scoring(observations.told)
-        records = self.records.bars, self.least, self._blocks, self._found
+        records = self.records.to_beat, self.least, self._blocks, self._found
         read = rows.arms, rows.rewards, rows.first
-        done, pulls = kernels.fold(scoring, observations.arrays, repeats, health, records, read, looks, begin)
+        done, pulls = kernels.follow(scoring, observations.arrays, repeats, health, records, read, looks, begin)
         observations.told += pulls
         return done, bool((self._found > -np.inf).any())
 

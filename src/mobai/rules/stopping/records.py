@@ -29,7 +29,7 @@ class EvidenceRecords:
 
     Attributes
     ----------
-    bars
+    to_beat
         What the evidence of each group of objectives must exceed to be a record: a group per objective, or one of all.
     """
 
@@ -37,16 +37,16 @@ class EvidenceRecords:
         self._objectives, self._sticky, self._level = objectives, sticky, level
         groups = objectives if sticky else 1
         # Levels are positive, so evidence below zero sets no record.
-        self.bars: FloatArray = np.full(groups, 0.0 if level is None else level)
+        self.to_beat: FloatArray = np.full(groups, 0.0 if level is None else level)
         self._evidence: list[list[float]] = [[] for _ in range(groups)]
         self._decisions: list[list[tuple[Decision, ...]]] = [[] for _ in range(groups)]
 
     def add(self, group: int, evidence: float, leaders: IntArray, pull: int, at: float | None = None) -> None:
-        """Enter a record: evidence above the group's bar."""
+        """Enter a record: evidence above the group's record."""
         decided = leaders[group : group + 1] if self._sticky else leaders
         self._evidence[group].append(evidence)
         self._decisions[group].append(tuple(Decision(arm, pull, at) for arm in decided.tolist()))
-        self.bars[group] = evidence if self._level is None else np.inf
+        self.to_beat[group] = evidence if self._level is None else np.inf
 
     def decisions(self, level: float) -> tuple[Decision | None, ...]:
         """Return each objective's first crossing of the level, or None."""
@@ -61,10 +61,10 @@ class EvidenceRecords:
     def forget(self, group: int) -> None:
         """Forget the records of a group."""
         self._evidence[group], self._decisions[group] = [], []
-        self.bars[group] = 0.0 if self._level is None else self._level
+        self.to_beat[group] = 0.0 if self._level is None else self._level
 
     def restore(self, group: int, decision: Decision) -> None:
         """Enter a decision made earlier at the only level."""
         assert self._level is not None
         self._evidence[group], self._decisions[group] = [np.inf], [(decision,)]
-        self.bars[group] = np.inf
+        self.to_beat[group] = np.inf
