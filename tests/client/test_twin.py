@@ -204,7 +204,7 @@ def test_replies_that_are_lost_double_nothing(tmp_path: Path, spoil: Callable[[i
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"assignments": [[]]}', b"null", b"<html>", b'{"assignments": 1}'])
 def test_answers_of_something_else(tmp_path: Path, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PATIENCE", 0.5)
+    monkeypatch.setattr(module, "_RETRY_SECONDS", 0.5)
     with running(f"sqlite:///{tmp_path / 'x.db'}") as (client, _):
         Experiment.create(client.address, "x", ARMS, OBJECTIVES)
         whole: Any = Experiment.load(client.address, "x")
@@ -249,7 +249,7 @@ def test_large_asks_are_split(tmp_path: Path) -> None:
 
 
 def test_who_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PATIENCE_AT_FIRST", 0.3)
+    monkeypatch.setattr(module, "_RETRY_SECONDS_AT_FIRST", 0.3)
     with pytest.raises(StorageError, match=r"http://127\.0\.0\.1:9: .*[Rr]efused"):
         Experiment.load("http://127.0.0.1:9", "x")
     with running(f"sqlite:///{tmp_path / 'x.db'}", open_without_token=False) as (client, _):

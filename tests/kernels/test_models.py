@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from mobai.kernels.stats.observations import MODELS, ObservationArrays
 from mobai.problem.family import MODELS as NAMES
 from mobai.theory.observations import Observations
 
-FAMILIES = {
+Draw = Callable[[np.random.Generator, int], float]
+FAMILIES: dict[str, Draw] = {
     "gaussian=1": lambda rng, arm: rng.normal(0.4 * arm),
     "unknown-variance": lambda rng, arm: rng.normal(0.4 * arm, 1 + arm),
     "shared-variance": lambda rng, arm: rng.normal(0.4 * arm, 2.0),
@@ -109,7 +111,7 @@ def test_claims_about_one_arm_are_harder_the_nearer_the_null_mean(family: str) -
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_intervals_leave_out_what_claims_of_either_side_refute(family: str) -> None:
-    """An interval of one arm at a level contains every null mean that one-sided claims at a lower level do not refute."""
+    """An interval at a level ends about where claims of one side reach it."""
     arrays, level = observed(family, 4, 200), 4.0
     lower, upper = dispatch.interval(arrays, 0, np.full(2, level), level, np.full((4, 2), np.nan))
     for i in range(2):

@@ -18,7 +18,7 @@ def cells(html: str) -> list[str]:
 def test_a_verdict_in_a_notebook() -> None:
     verdict = run_trial(TWO, Policy(), 0.05).verdict
     html = verdict._repr_html_()
-    assert cells(html)[:4] == ["objective", "best arm", "evidence", "state"]
+    assert cells(html)[:4] == ["objective", "answer", "evidence", "state"]
     assert cells(html)[4:6] == ["x&amp;y (more is better)", "&lt;b&gt;A"]
     assert html.count('<rect class="full" width="100.0%"') == 2
     assert "z (less is better)" in html

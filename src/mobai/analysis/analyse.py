@@ -150,7 +150,7 @@ def analyse_log(log: Log, log_inv_delta: float, *, ordered: bool = False, rare: 
     rows = np.bincount(log.arms, minlength=problem.shape[0])
     with np.errstate(invalid="ignore"):
         means = np.where(counts > 0, engine.observations.means * problem.signs + 0.0, np.nan)
-    verdict = replace(engine.verdict(), alarms=tuple(looks_sorted(log)) if ordered else ())
+    verdict = replace(engine.verdict(contention=True), alarms=tuple(looks_sorted(log)) if ordered else ())
     return Analysis(
         verdict=verdict,
         intervals=engine.intervals(),

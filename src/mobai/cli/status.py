@@ -43,7 +43,7 @@ def command(name: str, watch: bool, interval: float, storage: str, form: str) ->
     elif form == "json":
         click.echo(json.dumps(codec.status_json(status), indent=2, allow_nan=False))
     else:
-        formats.emit(codec.status_rows(status), form, codec.COLUMNS)
+        formats.emit(codec.status_rows(status), form, codec.STATUS_COLUMNS)
 
 
 def _watch(experiment: Experiment, interval: float) -> None:
@@ -63,7 +63,7 @@ def _watch(experiment: Experiment, interval: float) -> None:
 def picture(status: Status) -> RenderableType:
     """Return where an experiment stands: bars of evidence, what is missing, and where the means lie."""
     verdict = status.verdict
-    table = screen.plain_table("objective", "best arm", "evidence", "state (forecast)", ">nats")
+    table = screen.plain_table("objective", "answer", "evidence", "state (forecast)", ">nats")
     ended = status.state in ("ended", "closed")
     for m, row in enumerate(views.progress_table(verdict, status.forecast, ended).rows):
         decided = verdict.decisions[m] is not None

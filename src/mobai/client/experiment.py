@@ -214,10 +214,11 @@ class RemoteExperiment(Experiment):
         operations.resume(by=by)  # refuses what it cannot be
         self._call("POST", "resume", body={"by": by})
 
-    def close(self, *, by: str | None = None) -> None:
+    def close(self, *, as_equal: bool | Sequence[str] = False, by: str | None = None) -> None:
         """End the experiment; it can be read, not changed."""
-        operations.close(by=by)  # refuses what it cannot be
-        self._call("POST", "close", body={"by": by})
+        operations.close(as_equal=as_equal, by=by)  # refuses what it cannot be
+        equal = as_equal if isinstance(as_equal, bool) else list(as_equal)
+        self._call("POST", "close", body={"by": by, "as_equal": equal or None})
 
     def verdict(self) -> Verdict:
         """Return what is decided at the experiment's delta."""

@@ -1,4 +1,4 @@
-"""Calls to a service: one kept connection per thread, retries that double nothing, and refusals as our own errors."""
+"""Calls to a service: one kept connection per thread, idempotent retries, and refusals as our own errors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mobai.errors import ConflictError, HistoryChangedError, InputError, NotFoun
 from mobai.version import __version__
 
 API = "/api/v1"
-# How long a call waits for a service that is away or busy, in seconds, and for an answer.
-_PATIENCE, _PATIENCE_AT_FIRST = 20.0, 3.0
-_SECONDS_TO_ANSWER = 120.0
+# For how long a call is tried again while the service is away or busy, in seconds; at first, it may not be there.
+_RETRY_SECONDS, _RETRY_SECONDS_AT_FIRST = 20.0, 3.0
+_SOCKET_SECONDS = 120.0  # and how long one attempt waits for an answer
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 _ERRORS: dict[int, type[Exception]] = {404: NotFoundError, 409: ConflictError, 412: HistoryChangedError}
 _COME_AGAIN = (502, 503, 504)  # by the service, or by a proxy in front of one that is away
@@ -100,7 +100,7 @@ class HttpClient:
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         sent = {**self._headers, **(headers or {}), **({"Content-Type": "application/json"} if data else {})}
         # Who has never answered is perhaps not there.
-        end = time.monotonic() + (_PATIENCE if self._answered else _PATIENCE_AT_FIRST)
+        end = time.monotonic() + (_RETRY_SECONDS if self._answered else _RETRY_SECONDS_AT_FIRST)
         pause, again, reason = _FIRST_PAUSE, False, "it did not answer"
         while True:
             try:
@@ -146,9 +146,9 @@ class HttpClient:
 
     def _new_connection(self) -> http.client.HTTPConnection:
         if not self._secure:
-            return _Connection(self._host, self._port, timeout=_SECONDS_TO_ANSWER)
+            return _Connection(self._host, self._port, timeout=_SOCKET_SECONDS)
         context = ssl.create_default_context()
-        return _SecureConnection(self._host, self._port, timeout=_SECONDS_TO_ANSWER, context=context)
+        return _SecureConnection(self._host, self._port, timeout=_SOCKET_SECONDS, context=context)
 
     def close(self) -> None:
         """Close this thread's connection; the next call opens another."""

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.engine.asks import Asks, Look, Resolution, Rows, Waiting, left_out
+from mobai.engine.contention import Contention, Contest
 from mobai.engine.evidence import Evidence
 from mobai.engine.family_check import FamilyCheck
 from mobai.engine.reward_health import kept_of_health, new_health, restored_health, with_one_more_arm
@@ -347,8 +348,17 @@ class Engine:
         decision = self._evidence.monitor.decisions(self._known_delta())[m]
         return -1 if decision is None else decision.arm
 
-    def verdict(self, log_inv_delta: float | None = None) -> Verdict:
-        """Return where the experiment stands at an error probability."""
+    def contention(self, log_inv_delta: float | None = None) -> tuple[Contention, ...]:
+        """Return, per objective, who may still be best; nothing for stopping rules that are not proven for it."""
+        x, scoring = self._log_inv_delta_asked(log_inv_delta), self.scoring()
+        if scoring is None or not (isinstance(self.stopping, SharesDelta) and self.stopping.fits_intervals):
+            return ()
+        decisions, level = self._evidence.monitor.decisions(x), self.level(x)
+        known = Contest(self.problem, self.observations, scoring, level, self._least, self._intervals(x), decisions)
+        return known.contention()
+
+    def verdict(self, log_inv_delta: float | None = None, *, contention: bool = False) -> Verdict:
+        """Return where the experiment stands at an error probability; with ``contention``, who may still be best."""
         x = self._log_inv_delta_asked(log_inv_delta)
         return Verdict(
             problem=self.problem,
@@ -364,6 +374,7 @@ class Engine:
             limits=self.limits(x),
             held=tuple(self._evidence.is_held(m, self.level(x)) for m in range(self.problem.shape[1])),
             least=int(self._least),
+            contention=self.contention(x) if contention else (),
             reaches=partial(self.stopping.reached, self._at_start),
         )
 

@@ -76,9 +76,14 @@ class Session:
         pending = sum(map(len, self._pending))
         return f"session: {arms} arms, {objectives} objectives, {self.observations.told:,} pulls, {pending:,} pending"
 
-    def verdict(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Verdict:
-        """Return where the experiment stands at this error probability; any may be asked for at any time."""
-        return self.engine.verdict(resolve_log_inv_delta(delta, log_inv_delta))
+    def verdict(
+        self, delta: float | None = None, *, log_inv_delta: float | None = None, contention: bool = False
+    ) -> Verdict:
+        """Return where the experiment stands at this error probability; any may be asked for at any time.
+
+        With ``contention`` it also says who may still be best, which takes longer.
+        """
+        return self.engine.verdict(resolve_log_inv_delta(delta, log_inv_delta), contention=contention)
 
     def intervals(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> Intervals:
         """Return a confidence interval for every mean, K x M, in the objectives' own units.

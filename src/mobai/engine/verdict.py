@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from mobai import views
+from mobai.engine.contention import Contention
 from mobai.kernels.stats.observations import LimitState
 from mobai.problem import FloatArray, Problem
 from mobai.problem.guardrail import NOBODY
@@ -50,6 +52,9 @@ class Verdict:
     held, least
         Per objective: whether the evidence is enough, and too few rewards are there to rule out rare extremes; and how
         many rewards that takes, 0 where that is not looked at.
+    contention
+        Per objective: which arms may still be best, which are out, and by how much those left can differ. Empty where
+        it was not asked for, or the stopping rule is not proven for it.
     limits
         Per guardrail and arm: whether the limit is kept or broken, or open: nothing can be said yet.
     refused, lost
@@ -88,6 +93,15 @@ class Verdict:
         ),
     )
     least: int = field(default=0, metadata=fact("How many rewards it takes to rule them out.", int))
+    contention: tuple[Contention, ...] = field(
+        default=(),
+        metadata=fact(
+            "Per objective: which arms may still be best, which are out, and by how much those left can differ.",
+            list[dict[str, Any]],
+            write=lambda found: [one.json() for one in found],
+            read=lambda rows: tuple(Contention.of(row) for row in rows),
+        ),
+    )
 
     @property
     def delta(self) -> float:
@@ -186,7 +200,5 @@ class Verdict:
             decision = self.decisions[m]
             leads = "leading, not decided" if self.leading[m] else "nobody leads"
             fact = f"decided at pull {decision.pull:,}" if decision else leads
-            lines.append(
-                f"  {name}: {self.answers[m]} ({fact}; {self.evidence[m]:.2f} of {self.threshold[m]:.2f} nats)"
-            )
+            lines.append(f"  {name}: {views.settled_answer(self, m)} ({fact}; {views.evidence_text(self, m)} nats)")
         return "\n".join([*lines, *self.remarks, *self.reservations, *self.assumptions])

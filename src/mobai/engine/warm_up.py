@@ -55,7 +55,7 @@ def _play(rule: SamplingRule) -> None:
         for step in range(16):
             arm = engine.choose(rng) if step == 2 else step % 2
             engine.tell(engine.ask(arm), [float(step), float(step), float(bool(guardrails) or step % 3 == 0)])
-        engine.verdict()
+        engine.verdict(contention=True)
         engine.intervals()
         engine.forecast()
         engine.differences()

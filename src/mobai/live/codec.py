@@ -41,7 +41,7 @@ _LIMITS: dict[str | None, LimitState] = {
 }
 _AGAINST_BASELINE = {"open": 0, "better": 1, "worse": -1}
 # The columns of :func:`status_rows`, in their order.
-COLUMNS = (
+STATUS_COLUMNS = (
     "name",
     "state",
     "rule",
@@ -61,6 +61,7 @@ COLUMNS = (
     "decided",
     "decided_at",
     "decided_time",
+    "decided_evidence",
     "evidence",
     "threshold",
     "smallest_delta",
@@ -177,7 +178,7 @@ def _decision(problem: Problem, row: Facts) -> Decision | None:
     if not row["decided"]:
         return None
     arm = NOBODY if row["decided_arm"] is None else problem.arms.index(row["decided_arm"])
-    return Decision(arm, row["decided_at"], time_of(row["decided_time"]))
+    return Decision(arm, row["decided_at"], time_of(row["decided_time"]), row.get("decided_evidence"))
 
 
 def _differences(problem: Problem, rows: Sequence[Facts] | None) -> Differences | None:

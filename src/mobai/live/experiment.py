@@ -309,8 +309,12 @@ class Experiment(ABC):
         """Hand out assignments again."""
 
     @abstractmethod
-    def close(self, *, by: str | None = None) -> None:
-        """End the experiment; it can be read, not changed."""
+    def close(self, *, as_equal: bool | Sequence[str] = False, by: str | None = None) -> None:
+        """End the experiment; it can be read, not changed.
+
+        With ``as_equal``, objectives that are open (their names, or True for all of them) end in a tie: the journal
+        says which arms may still be best, and by how much these can differ, and so does every status from then on.
+        """
 
     @abstractmethod
     def verdict(self) -> Verdict:

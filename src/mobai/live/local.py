@@ -159,8 +159,8 @@ class LocalExperiment(Experiment):
     def resume(self, *, by: str | None = None) -> None:
         self._do(operations.resume(by=by))
 
-    def close(self, *, by: str | None = None) -> None:
-        self._do(operations.close(by=by))
+    def close(self, *, as_equal: bool | Sequence[str] = False, by: str | None = None) -> None:
+        self._do(operations.close(as_equal=as_equal, by=by))
 
     @contextmanager
     def _look(self) -> Iterator[State]:

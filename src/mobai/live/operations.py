@@ -315,9 +315,35 @@ def resume(*, by: str | None = None) -> Operation[None]:
     return _unless(lambda change: change.state.paused_at is None, "resumed", by)
 
 
-def close(*, by: str | None = None) -> Operation[None]:
-    """End the experiment."""
-    return _unless(lambda change: change.state.closed_at is not None, "closed", by, even_closed=True)
+def close(*, as_equal: bool | Sequence[str] = False, by: str | None = None) -> Operation[None]:
+    """End the experiment; arms left in the objectives ``as_equal`` (True: all that are open) are equal enough."""
+    if not isinstance(as_equal, bool) and (isinstance(as_equal, str) or not all(isinstance(n, str) for n in as_equal)):
+        raise InputError("as_equal", f"must be names of objectives, or True for all that are open, not {as_equal!r}")
+    who = made_by(by)
+
+    def run(change: Change) -> None:
+        if change.state.closed_at is None:
+            change.add("closed", _equal_arms(change.state, as_equal) | who)
+
+    return Operation(run, even_closed=True)
+
+
+def _equal_arms(state: State, as_equal: bool | Sequence[str]) -> dict[str, Any]:
+    """Return what the journal says of objectives that are closed as equal: the arms left, and how much they differ."""
+    verdict = state.verdict()
+    names = verdict.problem.objective_names
+    still_open = [name for name, decision in zip(names, verdict.decisions, strict=True) if decision is None]
+    wanted = still_open if as_equal is True else list(as_equal or ())
+    for name in wanted:
+        if name not in still_open:
+            known = ", ".join(still_open) or "none: everything is decided"
+            raise InputError("as_equal", f"must be objectives that are open ({known}), not {name!r}")
+    found = {one.objective: one for one in verdict.contention}
+    for name in wanted:
+        if name not in found or len(found[name].left) < 2 or found[name].apart is None:
+            raise InputError("as_equal", f"nothing is known yet of how much the arms left in {name!r} differ")
+    equal = {name: {"arms": list(found[name].left), "apart": found[name].apart} for name in wanted}
+    return {"as_equal": equal} if equal else {}
 
 
 def and_whether_decided(operation: Operation[Result]) -> Operation[tuple[Result, bool]]:

@@ -38,6 +38,7 @@ def take(state: State) -> Snapshot:
         "problem": problem_json(state.problem),
         "created_at": state.created_at,
         "closed_at": state.closed_at,
+        "equal": state.equal,
         "paused_at": state.paused_at,
         "last_report_at": state.last_report_at,
         "decisions": engine.verdict().decisions,
@@ -126,6 +127,7 @@ def _digest(data: bytes) -> bytes:
 def _rebuild(facts: dict[str, Any], arrays: dict[str, Any]) -> State:
     state = State(Event(1, "created", facts["created_at"], facts["settings"]))
     state.seq, state.head = facts["seq"], facts["head"]
+    state.equal = facts.get("equal", {})
     state.closed_at, state.paused_at, state.refused = facts["closed_at"], facts["paused_at"], int(facts["refused"])
     state.last_report_at, state.lost = facts["last_report_at"], int(facts["lost"])
     state.late = {(number, m): math.inf if value is None else value for number, m, value in facts["late"]}

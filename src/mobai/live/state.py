@@ -74,6 +74,7 @@ class State:
         self.paused_at: float | None = None
         self.last_report_at: float | None = None
         self.units, self.keys = NumberTable(), NumberTable()
+        self.equal: dict[str, dict[str, Any]] = {}  # objectives that ended in a tie: the arms, how much they can differ
         self.refused = 0  # pulls that were lost because of their value
         self.lost = 0  # pulls that were said to be lost for reasons that have nothing to do with any result
         self.late: dict[tuple[int, int], float] = {}  # what came too late, by assignment and metric
@@ -142,7 +143,7 @@ class State:
 
     def verdict(self) -> Verdict:
         """Return what is decided, and what was lost."""
-        return self.with_losses(self.engine.verdict())
+        return self.with_losses(self.engine.verdict(contention=True))
 
     def with_losses(self, verdict: Verdict) -> Verdict:
         """Return a verdict that knows what was lost."""
@@ -409,7 +410,7 @@ class State:
             return
         names, now = self.problem.objective_names, self.engine.verdict().decisions
         found = {
-            name: list(old)
+            name: [old.arm, old.pull, old.at]
             for name, old, new in zip(names, decisions, now, strict=True)
             if old is not None and (new is None or new.arm != old.arm)
         }
@@ -438,6 +439,7 @@ class State:
 
     def _closed(self, event: Event) -> None:
         self.closed_at = event.at
+        self.equal = event.body.get("as_equal", {})
         self._note(event)
 
     def _paused(self, event: Event) -> None:

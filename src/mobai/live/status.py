@@ -96,6 +96,8 @@ class Status:
         Decisions that arms added or retired later have opened again.
     forecast
         How many more samples it takes and where, if the means are as they look now; None before every arm has rewards.
+    equal
+        Objectives that were closed as equal: the arms, and by how much they can differ.
     weighed_otherwise
         Whether it was created by a version that weighed evidence in another way.
     """
@@ -161,6 +163,10 @@ class Status:
         )
     )
     forecast: Remaining | None
+    equal: dict[str, dict[str, Any]] = field(
+        default_factory=dict,
+        metadata=fact("Objectives that were closed as equal: the arms, and how much they can differ.", dict[str, Any]),
+    )
     weighed_otherwise: bool = field(
         default=False, metadata=fact("Begun by a version that weighed evidence in another way.", bool)
     )
@@ -214,10 +220,11 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
         "last_report_at": state.last_report_at,
         "concerns": tuple(state.concerns()),
         "ending": state.ending(now),
+        "equal": state.equal,
         "timeline": tuple(state.timeline),
         "weighed_otherwise": state.settings.evidence != EVIDENCE,
     }
-    return partial(_described, problem, engine, observed, state.with_losses(engine.verdict()), facts)
+    return partial(_described, problem, engine, observed, state.with_losses(engine.verdict(contention=True)), facts)
 
 
 def _held_up(problem: Problem, assignments: Assignments, one: Waiting) -> HeldUp:

@@ -53,6 +53,7 @@ class ObjectiveOut(BaseModel):
     decided_arm: Annotated[str | None, _about("Null if undecided, or if it is decided that no arm keeps every limit.")]
     decided_at: Annotated[int | None, _about("At which pull.")]
     decided_time: str | None
+    decided_evidence: Annotated[float | None, _about("The evidence there was when it was decided, in nats.")]
     evidence: Annotated[float | None, _about("In nats; decided once it exceeds the threshold. Null for none yet.")]
     threshold: float
     log_inv_delta_reached: float | None

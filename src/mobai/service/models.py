@@ -128,6 +128,12 @@ class Who(_Model):
     by: By = None
 
 
+class Closing(Who):
+    """How it ends."""
+
+    as_equal: bool | list[str] = False
+
+
 class NewWebhook(_Model):
     """Where to send what happens."""
 

@@ -1,9 +1,9 @@
 """Confidence sequences for every mean: simultaneous over arms, objectives and times, agreeing with the decisions.
 
-An arm's bets on both sides of its true mean are a nonnegative supermartingale from 1, which by Ville's inequality never
-exceeds exp(level), but with probability exp(-level): its mean is where they do not. The intervals have a tenth of delta
-for themselves, shared out over arms and objectives, so that they and the decisions are right together with probability
-1 - delta. Derivation: docs/guarantee.md.
+An arm's bets on both sides of its true mean are a nonnegative supermartingale from 1, which by Ville's inequality ever
+exceeds exp(level) with probability at most exp(-level): the interval has the means that are not refuted so. The
+intervals have a tenth of delta for themselves, shared out over arms and objectives, so that they and the decisions are
+right together with probability 1 - delta. Derivation: docs/guarantee.md.
 """
 
 from __future__ import annotations

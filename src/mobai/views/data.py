@@ -42,6 +42,7 @@ def objective_rows(verdict: Verdict) -> list[dict[str, Any]]:
             "decided_arm": _decided_arm(verdict, m),
             "decided_at": decision.pull if (decision := verdict.decisions[m]) else None,
             "decided_time": time_text(decision.at) if decision else None,
+            "decided_evidence": None if decision is None or decision.evidence is None else finite(decision.evidence),
             "evidence": finite(float(verdict.evidence[m])),
             "threshold": float(verdict.threshold[m]),
             # A probability is given only where it is proven.

@@ -31,6 +31,9 @@ def event_text(event: Event, arms: Sequence[str]) -> str:
         case "dropped" | "expired":
             numbers = ", ".join(str(number) for number in body["ids"][:10])
             return f"{plural(len(body['ids']), 'assignment')} ({numbers}{', ...' if len(body['ids']) > 10 else ''})"
+        case "closed":
+            equal = body.get("as_equal", {})
+            return "; ".join(f"{name} as equal: {', '.join(one['arms'])}" for name, one in equal.items())
         case _:
             return str(body.get("arm", ""))
 

@@ -1,4 +1,4 @@
-"""Fields of results that are shown as they are: stated once, for their JSON, its schema and the way back."""
+"""Fields of results in JSON: a field with a ``fact(...)`` is in the JSON, in its schema, and read back by the twin."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mobai.document import Table
-from mobai.views.words import answer_text, difference_text, interval_text, missing_text
+from mobai.views.words import answer_text, difference_text, evidence_text, interval_text, missing_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ def verdict_table(verdict: Verdict) -> Table:
                 f"{verdict.threshold[m]:.2f}",
             ]
         )
-    return Table(["objective", "best arm", "decided at pull", "evidence", "needed"], rows, left=2)
+    return Table(["objective", "answer", "decided at pull", "evidence", "needed"], rows, left=2)
 
 
 def progress_table(verdict: Verdict, forecast: Remaining | None, ended: bool = False) -> Table:
@@ -52,11 +52,10 @@ def progress_table(verdict: Verdict, forecast: Remaining | None, ended: bool = F
                 f"{objective.name} (min)" if objective.direction == "min" else objective.name,
                 answer_text(verdict, m),
                 missing_text(verdict, forecast, m, ended),
-                f"{max(verdict.evidence[m], 0.0):.2f} of {verdict.threshold[m]:.2f}"
-                + (" (now)" if verdict.decisions[m] and verdict.evidence[m] <= verdict.threshold[m] else ""),
+                evidence_text(verdict, m),
             ]
         )
-    return Table(["objective", "best arm", "state (forecast)", "nats"], rows, left=3)
+    return Table(["objective", "answer", "state (forecast)", "nats"], rows, left=3)
 
 
 def arms_to_show(verdict: Verdict, counts: IntArray) -> list[int]:

@@ -12,7 +12,15 @@ from mobai.views.tables import (
     missing_table,
     progress_table,
 )
-from mobai.views.words import headline, intervals_caption, samples_text, status_line, status_remarks, verdict_line
+from mobai.views.words import (
+    contention_lines,
+    headline,
+    intervals_caption,
+    samples_text,
+    status_line,
+    status_remarks,
+    verdict_line,
+)
 
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
@@ -82,5 +90,5 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
         Paragraph(intervals_caption(verdict, analysis.intervals)),
         Paragraph(analysis.assumption),
         *map(Paragraph, analysis.findings),
-        *map(Paragraph, [*verdict.remarks, *verdict.reservations, *verdict.assumptions]),
+        *map(Paragraph, [*contention_lines(verdict), *verdict.remarks, *verdict.reservations, *verdict.assumptions]),
     ]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 _MOST_OPEN = 5  # metrics in one sentence
 _LONG_AGO = 60.0  # seconds
 _MANY = 20  # results that wait
+_MOST_NAMED = 4  # arms in one sentence
+_FAR_OFF = 10  # times what was spent
+_BELIEVED = 50  # samples per arm, before a forecast of that is believed
 # What is said of an assignment that holds a metric up, and what to do about it.
 _HOLES = {
     "pending": ("", "report it, or drop it"),
@@ -35,10 +39,63 @@ def certification(threshold: str, certified: bool) -> str:
 
 
 def answer_text(verdict: Verdict, m: int) -> str:
-    """Return the arm decided on, the one that leads, or nothing without rewards or in a tie."""
+    """Return the arm decided on, with what is proven of it; the one that leads; nothing without rewards or in a tie."""
     if verdict.decisions[m] is not None:
-        return verdict.answers[m]
+        return settled_answer(verdict, m)
     return f"{verdict.answers[m]} leads" if verdict.leading[m] else "-"
+
+
+def settled_answer(verdict: Verdict, m: int) -> str:
+    """Return the recommended arm, and how near to the best a decision has proven it to be if that is not the best."""
+    only_near = verdict.decisions[m] is not None and not is_best(verdict, m)
+    return verdict.answers[m] + (f", {_near_best(verdict, m)}" if only_near else "")
+
+
+def is_best(verdict: Verdict, m: int) -> bool:
+    """Whether a decision proves that an arm is best, and not only that it is within eps of that."""
+    left = [one.left for one in verdict.contention if one.objective == verdict.problem.objective_names[m]]
+    return verdict.problem.objectives[m].eps == 0 or verdict.answers[m : m + 1] in left
+
+
+def _near_best(verdict: Verdict, m: int) -> str:
+    return f"within {verdict.problem.objectives[m].eps:g} of the best"
+
+
+def contention_text(verdict: Verdict, m: int) -> str:
+    """Return who may still be best in an objective, by how much these can differ, and who is out; nothing if unknown.
+
+    For example "a and b differ by at most 0.014; c is out", or "a is within 0.02 of the best, which may be b or c".
+    """
+    found = [one for one in verdict.contention if one.objective == verdict.problem.objective_names[m]]
+    if not found:
+        return ""
+    one, parts = found[0], []
+    if len(one.left) == 2 and one.apart is not None:
+        parts.append(f"{_listed(list(one.left))} differ by at most {number_text(one.apart, math.inf)}")
+    elif len(one.left) > 2 and one.within is not None and verdict.leading[m]:
+        others = _listed(_some([name for name in one.left if name != verdict.answers[m]]))
+        near = f"{verdict.answers[m]} is within {number_text(one.within, math.inf)} of the best"
+        parts.append(f"{near}, which may be {others.replace(' and ', ' or ')}")
+    if one.out:
+        parts.append(f"{_listed(_some(one.out))} {'is' if len(one.out) == 1 else 'are'} out")
+    return "; ".join(parts)
+
+
+def contention_lines(verdict: Verdict) -> list[str]:
+    """Return, for objectives that are open, who may still be best: a line each."""
+    names = verdict.problem.objective_names
+    found = [(names[m], contention_text(verdict, m)) for m in range(len(names)) if verdict.decisions[m] is None]
+    return [f"{name}: {text}" for name, text in found if text]
+
+
+def _some(names: Sequence[str]) -> list[str]:
+    """Return names, of many the first ones and how many more there are."""
+    return list(names) if len(names) <= _MOST_NAMED else [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+
+
+def is_far_off(samples: float, verdict: Verdict) -> bool:
+    """Whether a forecast is of more than ten times what was spent, once that is enough to believe it."""
+    return verdict.pulls >= _BELIEVED * len(verdict.problem.arms) and samples > _FAR_OFF * verdict.pulls
 
 
 def number_text(value: float, width: float) -> str:
@@ -85,7 +142,7 @@ def verdict_line(verdict: Verdict) -> str:
 def samples_text(samples: float) -> str:
     """Return a forecast in words, to two digits."""
     if not math.isfinite(samples):
-        return "no forecast: tied, or next to it"
+        return "no forecast: tied or nearly tied"
     rounded = int(float(f"{max(samples, 1.0):.1g}" if samples < 1000 else f"{samples:.2g}"))
     return f"roughly {plural(rounded, 'more sample')}"
 
@@ -97,10 +154,23 @@ def missing_text(verdict: Verdict, forecast: Remaining | None, m: int, ended: bo
         return f"decided at pull {decision.pull:,}{_when(decision.at)}"
     if ended:
         reached = float(verdict.smallest_deltas[m])
-        return f"open; enough for delta = {reached:.2g}" if reached < 1 else "open; enough for no delta"
+        return f"open; enough for delta = {reached:.2g}" if reached < 1 else "open; not enough for any delta"
     if forecast is None:
         return "too early for a forecast"
-    return samples_text(float(forecast.per_objective[m]))
+    samples = float(forecast.per_objective[m])
+    far = math.isfinite(samples) and is_far_off(samples, verdict)
+    return "more than ten times the samples so far" if far else samples_text(samples)
+
+
+def evidence_text(verdict: Verdict, m: int) -> str:
+    """Return the evidence of an objective and what it takes; of a decided one, what there was then, and is now."""
+    now, needed = f"{max(float(verdict.evidence[m]), 0.0):.2f}", f"{verdict.threshold[m]:.2f}"
+    decision = verdict.decisions[m]
+    if decision is None or decision.evidence is None:
+        fell = decision is not None and verdict.evidence[m] <= verdict.threshold[m]
+        return f"{now} of {needed}" + (" (now)" if fell else "")
+    then = f"{decision.evidence:.2f} of {needed}"
+    return then if f"{decision.evidence:.2f}" == now else f"{then} ({now} now)"
 
 
 def _when(at: float | None) -> str:
@@ -155,7 +225,7 @@ def headline(status: Status) -> str:
     names = verdict.problem.objective_names
     decided = [m for m in range(len(names)) if verdict.decisions[m] is not None]
     waiting = [m for m in range(len(names)) if verdict.decisions[m] is None]
-    parts = [f"{names[m]} is open: {_outlook(status, m)}" for m in waiting[:_MOST_OPEN]]
+    parts = [_open_text(status, m) for m in waiting[:_MOST_OPEN]]
     if len(waiting) > _MOST_OPEN:
         parts.append(f"{plural(len(waiting) - _MOST_OPEN, 'other metric')} open, too")
     if decided:
@@ -166,16 +236,28 @@ def headline(status: Status) -> str:
     return f"{said}{'; '.join(parts)}."
 
 
+def _open_text(status: Status, m: int) -> str:
+    name = status.verdict.problem.objective_names[m]
+    return f"{name} is {'' if name in status.equal else 'open: '}{_outlook(status, m)}"
+
+
 def _decided(status: Status, decided: list[int]) -> str:
     """Return the answers that there are, and that one may stop for them."""
     verdict, names = status.verdict, status.verdict.problem.objective_names
     if status.closed_at is None and len(decided) < len(names):
         word = "Stop for" if verdict.certified else "Decided, but NOT certified:"
-        return f"{word} {_listed([f'{names[m]} ({verdict.answers[m]})' for m in decided])}"
-    best = "; ".join(f"{'best ' if n else 'Best '}for {names[m]}: {verdict.answers[m]}" for n, m in enumerate(decided))
+        return f"{word} {_listed([f'{names[m]} ({answer_text(verdict, m)})' for m in decided])}"
+    answers = "; ".join(_answer_for(verdict, m) for m in decided)
+    answers = answers[:1].upper() + answers[1:]
     if not verdict.certified:
-        return f"Decided, but NOT certified. {best}"
-    return best if status.closed_at is not None else f"You may stop. {best}"
+        return f"Decided, but NOT certified. {answers}"
+    return answers if status.closed_at is not None else f"You may stop. {answers}"
+
+
+def _answer_for(verdict: Verdict, m: int) -> str:
+    """Return what is proven of the arm that an objective was decided for."""
+    name, arm = verdict.problem.objective_names[m], verdict.answers[m]
+    return f"best for {name}: {arm}" if is_best(verdict, m) else f"for {name}: {arm}, {_near_best(verdict, m)}"
 
 
 def _outlook(status: Status, m: int) -> str:
@@ -189,10 +271,28 @@ def _outlook(status: Status, m: int) -> str:
         far = f" with enough evidence, but fewer than the {verdict.least:,} rewards that would show rare extremes"
     waits = sum(one.results for one in status.waiting if one.metric == verdict.problem.objective_names[m])
     far += f", {plural(waits, 'result')} not counted yet" if waits else ""
+    if verdict.problem.objective_names[m] in status.equal:
+        equal = status.equal[verdict.problem.objective_names[m]]
+        return f"closed as equal, {_listed(equal['arms'])} differ by at most {number_text(equal['apart'], math.inf)}"
     if status.state in ("closed", "ended") or more is None:
         return leads + far
-    words = samples_text(float(more.per_objective[m])).replace("roughly", "about")
+    samples = float(more.per_objective[m])
+    if is_far_off(samples, verdict):
+        return f"{leads}{far}, {_ending(verdict, m, contention_text(verdict, m))}"
+    words = samples_text(samples).replace("roughly", "about")
     return f"{leads}{far}, {words}"
+
+
+def _ending(verdict: Verdict, m: int, contention: str) -> str:
+    """Return how to end an objective that would take more than ten times what was spent."""
+    left = [one.left for one in verdict.contention if one.objective == verdict.problem.objective_names[m]]
+    if not contention or not left or len(left[0]) < 2:
+        return "and a decision would take more than ten times the samples so far"
+    either = "either" if len(left[0]) == 2 else verdict.answers[m]
+    return (
+        f"and a decision would take more than ten times the samples so far: {contention}. If that is close enough, "
+        f"stop here: {either} will do. Next time state eps"
+    )
 
 
 def _second(status: Status, m: int) -> str | None:
@@ -244,6 +344,7 @@ def status_remarks(status: Status) -> list[str]:
     """Return what else a reader should know: doubts, what is outstanding, earlier decisions, means that drifted."""
     names, answered = status.verdict.problem.metric_names, status.verdict.pulls
     remarks = [
+        *contention_lines(status.verdict),
         *status.verdict.remarks,
         *status.verdict.reservations,
         *status.verdict.assumptions,

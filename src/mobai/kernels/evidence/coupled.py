@@ -21,12 +21,13 @@ import numpy as np
 from mobai.kernels.jit.compiled import kernel
 from mobai.kernels.programs.dense import Cube, Matrix, Vector
 
-RATES = tuple(1.96 * 2.0**-q for q in range(-7, 14))
+_EXPONENTS = range(-7, 14)
+RATES = tuple(1.96 * 2.0**-q for q in _EXPONENTS)
 _COUNT = len(RATES)
 LARGEST_LOSS = 0.98
 # How the stake is shared out: over rates, most of it around 1/4; over the rate of the other arm, given the first; and
 # how much of it is bet on both arms independently, or not at all.
-_RAW = [math.exp(-0.2 * abs(q - 3)) for q in range(-7, 14)]
+_RAW = [math.exp(-0.2 * abs(q - 3)) for q in _EXPONENTS]
 ABSTAINED = 0.02
 WEIGHTS = tuple((1.0 - ABSTAINED) * one / sum(_RAW) for one in _RAW)
 _NEAR = (0.12, 0.22, 0.32, 0.22, 0.12)
@@ -73,7 +74,7 @@ def coupled_score(
     level: float,
     beyond: float,
 ) -> float:
-    """Return the evidence that the mean of b is above that of i less eps: what no log-wealth is below.
+    """Return the evidence that the mean of b is above that of i less eps: the smallest log-wealth over null means.
 
     ``worst`` counts rewards that are taken for the worst that they can be. The search begins at ``guess``. Where the
     evidence is not above ``level``, any number that is not may come back, and where it is above ``beyond``, any that

@@ -157,7 +157,7 @@ def look_at_limits(obs: ObservationArrays) -> None:
 def find_eligible(obs: ObservationArrays) -> None:
     """Find the arms that may lead, and the leaders among them; in place.
 
-    They seem to keep every limit. Where none does, all do that take part.
+    They seem to keep every limit; if no arm does, every active arm is eligible.
     """
     any_fit, changed = False, False
     for i in range(len(obs.active)):

@@ -1,8 +1,8 @@
 """One unknown standard deviation for all arms of an objective: an upper bound for it. Proofs: docs/guarantee.md.
 
-Known-noise evidence at the bound is evidence. The bound is the smaller of two, which fail with a tenth and with the
-rest of alpha: from the *opening*, the first two rewards of every arm of the start, and, at all times, from everything
-that came after it, predicted from the opening.
+Evidence of known noise, computed at an upper bound of the noise, remains valid. The bound is the smaller of two, which
+fail with a tenth and with the rest of alpha: from the *opening*, the first two rewards of every arm of the start, and,
+at all times, from everything that came after it, predicted from the opening.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from mobai.kernels.jit.compiled import kernel
 
-# Of what delta leaves to an objective, the share that the bound may fail with.
-SHARE = 0.1
-# And of that, the share of the bound from the opening.
-OPENING = 0.1  # measured: half and half takes 1 to 2 % more pulls, nine tenths 3 to 8 %
+# The share of an objective's delta that is spent on the bound; and the share of that which the opening's bound has.
+SHARE_OF_DELTA = 0.1
+OPENING_SHARE = 0.1  # measured: half and half takes 1 to 2 % more pulls, nine tenths 3 to 8 %
 
 
 class Prediction(NamedTuple):

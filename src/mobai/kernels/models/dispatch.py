@@ -2,6 +2,7 @@
 
 A model has a file beside this one. It says what sampling reads (the noise of an arm, the transport cost of a pair or a
 limit, and who contributes what to it), what decisions read (the evidence of a pair or a claim), and where means lie.
+What is compared are means. Every function ends with the model ``UNIT``: a new model is a branch before it.
 How rewards are drawn is up to the family.
 """
 
@@ -101,7 +102,7 @@ def contributions(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[fl
 def likelihood_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
     """Return the likelihood ratio statistic of a pair, which the thresholds of the literature are proven for.
 
-    In a range that of coins, below which no rewards are; its transport cost must be up to date.
+    In a range it is that of coins, which no rewards in the range are below; the transport cost must be up to date.
     """
     if obs.objectives.model[m] == UNIT and obs.objectives.bins[m] > 1:
         own, other = unit.coin_costs(obs, m, best, i)
@@ -173,7 +174,7 @@ def claim_score(obs: ObservationArrays, m: int, i: int, null: float, apart: floa
 
 @kernel
 def claim_cost(obs: ObservationArrays, m: int, i: int, apart: float, above: bool) -> float:
-    """Return the transport cost of an arm's mean, said to be above (or below) a null mean, to that."""
+    """Return the cost of moving an arm's mean, which is claimed to be above (or below) a null mean, to it."""
     if obs.objectives.model[m] == STUDENT:
         return student.claim_cost(obs, m, i, apart)
     if obs.objectives.model[m] == UNIT:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from mobai.kernels.evidence.normal import normal_score, one_bet
-from mobai.kernels.evidence.variance import OPENING, SHARE, Prediction, chi_square_quantile, later_bound
+from mobai.kernels.evidence.variance import OPENING_SHARE, SHARE_OF_DELTA, Prediction, chi_square_quantile, later_bound
 from mobai.kernels.jit.compiled import entry, kernel
 from mobai.kernels.models.normal import half_width_in_sd
 from mobai.kernels.programs.dense import Vector
@@ -29,7 +29,7 @@ from mobai.kernels.stats.observations import (
     count_of,
 )
 
-PRICE = -math.log(1.0 - SHARE)
+PRICE = -math.log(1.0 - SHARE_OF_DELTA)
 
 
 @kernel
@@ -90,13 +90,13 @@ def noise_bound(obs: ObservationArrays, m: int, level: float) -> float:
     arms = obs.initial[0]
     base = math.log(max(arms - 1, 1))
     # Pairs at the level share what is left to the objective, delta_m = (K - 1) exp(-level).
-    log_inv = -math.log(SHARE) + max(level - base, 0.0)
+    log_inv = -math.log(SHARE_OF_DELTA) + max(level - base, 0.0)
     seen = prediction(obs, m)
     # What rounding leaves of equal rewards is no scatter.
     rounding = rounding_of(obs, m)
     if obs.opening[m] < OVER or not seen.rate > (1.0 + seen.shape) * rounding * rounding:
         return math.inf
-    opening, later = log_inv - math.log(OPENING), log_inv - math.log(1.0 - OPENING)
+    opening, later = log_inv - math.log(OPENING_SHARE), log_inv - math.log(1.0 - OPENING_SHARE)
     return math.sqrt(min(opening_bound(obs, m, opening), later_bound(seen, later)))
 
 
@@ -120,7 +120,7 @@ def prediction(obs: ObservationArrays, m: int) -> Prediction:
 
 @kernel
 def opening_bound(obs: ObservationArrays, m: int, log_inv: float) -> float:
-    """Return the bound of the variance from the opening of the arms of the start, exp(-log_inv) its error.
+    """Return the bound of the variance from the opening; it fails with probability exp(-log_inv).
 
     From the first two rewards of each of them, whenever they came; or from all rewards, if they came in one moment.
     """

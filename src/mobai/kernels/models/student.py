@@ -1,4 +1,4 @@
-"""Gaussian rewards of unknown variance, an own one per arm."""
+"""Gaussian rewards of unknown variance, one per arm."""
 
 from __future__ import annotations
 

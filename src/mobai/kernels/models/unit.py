@@ -111,7 +111,7 @@ def claim_score(obs: ObservationArrays, m: int, i: int, null: float, above: bool
 
 @kernel
 def claim_cost(obs: ObservationArrays, m: int, i: int, apart: float, above: bool) -> float:
-    """Return the transport cost of an arm's mean, said to be above (or below) a null mean, to that."""
+    """Return the cost of moving an arm's mean, which is claimed to be above (or below) a null mean, to it."""
     n, own, towards = count_of(obs, m, i), position(obs, m, i), -1.0 if above else 1.0
     point = min(max(own + towards * apart / obs.objectives.width[m], 0.0), 1.0)
     return max(log_likelihood(n, own, own) - log_likelihood(n, own, point), 0.0)

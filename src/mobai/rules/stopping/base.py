@@ -13,12 +13,14 @@ from mobai.theory.observations import Observations
 class Decision(NamedTuple):
     """An objective's answer: the arm, after how many answered pulls, and when (Unix time, where there is a clock).
 
-    The arm is ``NOBODY`` (-2) where no arm keeps every limit.
+    The arm is ``NOBODY`` (-2) where no arm keeps every limit. ``evidence`` is what there was when it was decided, in
+    nats; None where that was not kept.
     """
 
     arm: int
     pull: int
     at: float | None = None
+    evidence: float | None = None
 
 
 class Monitor(Protocol):

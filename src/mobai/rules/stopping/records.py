@@ -45,7 +45,7 @@ class EvidenceRecords:
         """Enter a record: evidence above the group's record."""
         decided = leaders[group : group + 1] if self._sticky else leaders
         self._evidence[group].append(evidence)
-        self._decisions[group].append(tuple(Decision(arm, pull, at) for arm in decided.tolist()))
+        self._decisions[group].append(tuple(Decision(arm, pull, at, evidence) for arm in decided.tolist()))
         self.to_beat[group] = evidence if self._level is None else np.inf
 
     def decisions(self, level: float) -> tuple[Decision | None, ...]:

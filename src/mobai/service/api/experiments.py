@@ -20,7 +20,7 @@ from mobai.problem import Problem
 from mobai.service.access import identify
 from mobai.service.answers import PageOut, StatusOut
 from mobai.service.api.common import PROBLEMS, ScopedRoute, answer, caller_of, needs, service_of, signed
-from mobai.service.models import NewArm, NewExperiment, Who
+from mobai.service.models import Closing, NewArm, NewExperiment, Who
 from mobai.service.problems import ProblemError
 from mobai.service.service import Service
 
@@ -203,9 +203,10 @@ async def resume(request: Request, name: str, body: Who | None = None) -> Respon
 
 
 @router.post("/experiments/{name}/close", openapi_extra=needs("admin"), status_code=204, summary="Close")
-async def close(request: Request, name: str, body: Who | None = None) -> Response:
-    """End the experiment; it can be read, not changed."""
-    return await _change(request, name, operations.close(by=signed(request, _by(body))))
+async def close(request: Request, name: str, body: Closing | None = None) -> Response:
+    """End the experiment; it can be read, not changed. Objectives that are open may end `as_equal`, in a tie."""
+    equal = False if body is None else body.as_equal
+    return await _change(request, name, operations.close(as_equal=equal, by=signed(request, _by(body))))
 
 
 @router.post("/experiments/{name}/arms", openapi_extra=needs("admin"), status_code=204, summary="Add an arm")

@@ -25,7 +25,7 @@ def progress_chart(verdict: Verdict) -> str:
             f'<tr><th scope="row">{escape(objective.name)} ({goal})</th><td class="left">'
             f"{escape(answer_text(verdict, m))}</td><td>{bar}</td><td>{words}</td></tr>"
         )
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("objective", "best arm", "evidence", "state"))
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("objective", "answer", "evidence", "state"))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
