@@ -6,10 +6,12 @@ JSON calls null.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -44,14 +46,19 @@ def read_rows(source: str | Path) -> list[Row]:
             rows = _read_parquet(Path(source))
         else:
             data = sys.stdin.buffer.read() if str(source) == "-" else Path(source).read_bytes()
-            rows = parse_rows(data.decode("utf-8-sig"))
+            rows = parse_rows(decoded(data))
     except UnicodeDecodeError:
-        raise InputError(None, "is not a text file in UTF-8", source=name) from None
+        raise InputError(None, "is not a text file in UTF-8 or UTF-16", source=name) from None
     except OSError as error:
         raise InputError(error.strerror or "cannot be read", source=name) from None
     except InputError as error:
         raise error.within(source=name) from None
     return rows
+
+
+def decoded(data: bytes) -> str:
+    """Return a text file as text: UTF-8, with or without a mark at its beginning, or UTF-16 with one."""
+    return data.decode("utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig")
 
 
 def frame_rows(data: Any) -> list[Row] | None:
@@ -135,16 +142,19 @@ def parquet_bytes(rows: Iterable[Row], columns: Sequence[str], at_a_time: int = 
 
 
 def split_csv(text: str) -> list[list[str]]:
-    """Return the cells of a table in CSV, without empty lines, at least one row."""
+    """Return the cells of a table in CSV, without empty lines, at least one row.
+
+    They are separated by commas or, if there is no comma in the first line, by semicolons or tabs.
+    """
+    first = text.lstrip().partition("\n")[0]
+    separator = next((one for one in ",;\t" if one in first), ",")
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row)]
+        cells = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        rows = [row for row in cells if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise InputError(f"is not a table in CSV ({error})") from None
     if not rows:
         raise InputError("the table is empty")
-    for separator, shown in ((";", "';'"), ("\t", "a tab")):
-        if len(rows[0]) == 1 and separator in rows[0][0]:
-            raise InputError("cells", f"must be separated by commas, found {shown}")
     return rows
 
 
@@ -171,8 +181,15 @@ def number_in(row: Row, column: str) -> float | None:
     if math.isnan(found) and isinstance(value, float):
         return None
     if not math.isfinite(found):
-        raise InputError(column, f"must be a number, not {str(value)[:80]!r}")
+        raise InputError(column, f"must be a number, not {str(value)[:80]!r}{_instead_of(str(value))}")
     return found
+
+
+def _instead_of(text: str) -> str:
+    """Return what to write instead of something that others take for a number."""
+    if text.strip().lower() in ("nan", "na", "n/a", "null", "none", "-"):
+        return "; leave the cell empty if it is missing"
+    return "; decimals are written with a point" if re.fullmatch(r"\s*-?\d+,\d+\s*", text) else ""
 
 
 def _parse_csv(text: str) -> list[Row]:
@@ -205,7 +222,7 @@ def _load(text: str) -> Any:
 
 
 def _refuse_constant(word: str) -> Any:
-    raise InputError(f"{word} is no number of JSON; null says that a value will not come, and one left out may still")
+    raise InputError(f"{word} is not valid JSON; null says that a value will not come, and one left out may still")
 
 
 def _row(pairs: list[tuple[str, Any]]) -> Row:
@@ -216,7 +233,7 @@ def _row(pairs: list[tuple[str, Any]]) -> Row:
 def _refuse_twice(names: list[str], what: str) -> None:
     name, count = Counter(names).most_common(1)[0] if names else ("", 1)
     if count > 1:
-        raise InputError(f"the {what} {name!r} is there twice")
+        raise InputError(f"the {what} {name!r} appears twice")
 
 
 def _read_parquet(path: Path) -> list[Row]:

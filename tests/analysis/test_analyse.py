@@ -110,11 +110,9 @@ def test_bad_logs(data: Any, options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("variant;signup;revenue\nA;1;2\n", "cells must be separated by commas, found ';'"),
-        ("variant\tsignup\nA\t1\n", "cells must be separated by commas, found a tab"),
         ("variant,signup,revenue\nA,1\n", "row 2 has 2 cells, the first row has 3"),
-        ("variant,signup,signup\nA,1,0\n", "the column 'signup' is there twice"),
-        ('{"variant": "A", "signup": 1, "signup": 0}', "the key 'signup' is there twice"),
+        ("variant,signup,signup\nA,1,0\n", "the column 'signup' appears twice"),
+        ('{"variant": "A", "signup": 1, "signup": 0}', "the key 'signup' appears twice"),
         ('{"variant": "A"', "is neither CSV nor JSON lines"),
         ("[1, 2]", "row 1 is not a JSON object"),
         ("", "the table is empty"),

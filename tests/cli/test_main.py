@@ -51,7 +51,10 @@ def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "none"], "none: neither an instance file (.csv, .json) nor one of ads, remark2, snw, synthetic"),
         (["plan"], "missing argument 'INSTANCE'"),
         (["plan", "ads", "--delta", "1"], "--delta must be a number between 0 and 1, both excluded, not 1.0"),
-        (["plan", "ads", "--delta", "often"], "invalid value for '--delta': 'often' is not a valid float"),
+        (
+            ["plan", "ads", "--delta", "often"],
+            "invalid value for '--delta': 'often' is not a number such as 0.05 or 5%",
+        ),
         (["plan", "remark2:eps=0"], "metric 'objective 2' has no single best arm: 'arm 0', 'arm 1' are tied"),
         (["simulate", "ads", "--rule", "luck"], "rule must be one of top-two, mo-bai, frank-wolfe"),
         (

@@ -90,9 +90,8 @@ def test_an_observation_nobody_asked_for(capsys: pytest.CaptureFixture[str], log
     ("text", "message"),
     [
         ("id,arm,signup\n1,B,1\n", "assignment 1 is for the arm 'A' here, not 'B'"),
-        ("id;signup\n1;1\n", "cells must be separated by commas, found ';'"),
         ("id,signup\n1\n", "row 2 has 1 cells, the first row has 2"),
-        ("id,signup,signup\n1,1,0\n", "the column 'signup' is there twice"),
+        ("id,signup,signup\n1,1,0\n", "the column 'signup' appears twice"),
         ("id,signup\n", "has no rows"),
         ("signup\n1\n", "row 1 must have an id or a unit"),
     ],

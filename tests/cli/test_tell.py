@@ -25,7 +25,7 @@ def test_reports_in_a_json_array(tmp_path: Path) -> None:
         assert str(result.exception).endswith((" has no rows", ": the table is empty"))
     file.write_text('[{"id": 1, "latency": NaN}]')
     result = CliRunner().invoke(group, ["tell", "test", "--file", str(file), *storage])
-    assert "NaN is no number of JSON; null says that a value will not come" in str(result.exception)
+    assert "NaN is not valid JSON; null says that a value will not come" in str(result.exception)
     result = CliRunner().invoke(group, ["tell", "test", "1", "latency=1_000", *storage])
     assert str(result.exception) == "latency must be a number, not '1_000'"
     result = CliRunner().invoke(group, ["tell", "test", "1", "click=1", "click=0", *storage])

@@ -61,7 +61,6 @@ def test_sd_columns(tmp_path: Path) -> None:
         ("t.json", '{"means": [[1],[2]], "arms": "ab"}', "arms must be a list of names"),
         ("t.json", '{"means": [[1],[2, 3]]}', "means must be numbers in a rectangular table"),
         ("t.txt", "", "must end in .csv or .json"),
-        ("t.csv", "arm;x\na;1\nb;2\n", "cells must be separated by commas, found ';'"),
         ("t.csv", f"arm,x\na,{'1' * 200_000}\n", "is not a table in CSV"),
         ("t.json", '{"means": ' + "[" * 100_000, "is not"),
     ],

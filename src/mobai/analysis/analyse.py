@@ -23,6 +23,7 @@ from mobai.analysis.logs import (
 from mobai.engine import RARE, Engine, Verdict
 from mobai.engine.concerns import reward_concerns
 from mobai.engine.engine import check_rare
+from mobai.extras import need
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
 from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
@@ -71,6 +72,24 @@ class Analysis:
         from mobai.analysis.plot import plot_means
 
         return plot_means(self, path)
+
+    def to_pandas(self) -> Any:
+        """Return a data frame: a row per arm and metric, labelled by both: rewards, mean and interval."""
+        problem, ends = self.verdict.problem, self.intervals
+        rows = [
+            {
+                "arm": arm,
+                "metric": name,
+                "rewards": int(self.counts[i, m]),
+                "missing": int(self.missing[i, m]),
+                "mean": float(self.means[i, m]),
+                "lower": float(ends.lower[i, m]),
+                "upper": float(ends.upper[i, m]),
+            }
+            for i, arm in enumerate(problem.arms)
+            for m, name in enumerate(problem.metric_names)
+        ]
+        return need("pandas").DataFrame(rows).set_index(["arm", "metric"])
 
     def __str__(self) -> str:
         """Say it in a few lines."""

@@ -47,6 +47,7 @@ from mobai.kernels import interpret
 )
 @click.option("--reserve", type=float, default=0.1, show_default=True, help="Share of delta for changes of arms.")
 @click.option("--interval-share", type=float, default=0.1, show_default=True, help="Share of delta for the intervals.")
+@click.option("--allow-large-delta", is_flag=True, help="Take a delta of 0.5 or more for what is meant.")
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
 @options.storage_option()
 @click.option("--from", "log", metavar="FILE", help="Take the rows of a log over as its first answers.")

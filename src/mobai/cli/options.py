@@ -19,6 +19,24 @@ from mobai.problem.window import span_text
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class Probability(click.types.FloatParamType):
+    """A number, which may be given in percent."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; what it may be is checked where it is used."""
+        text = str(value).strip()
+        try:
+            return float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+        except ValueError:
+            self.fail(f"{value!r} is not a number such as 0.05 or 5%", param, ctx)
+
+
+def split_at_commas(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names given once each, or all at once with commas between them: one alone could not be enough."""
+    one = len(given) == 1 and "," in given[0]
+    return tuple(name.strip() for name in given[0].split(",")) if one else given
+
+
 def instance_argument() -> Decorator:
     """Take an instance: a file, or the name of a built-in one."""
     return click.argument("source", metavar="INSTANCE")
@@ -27,7 +45,7 @@ def instance_argument() -> Decorator:
 def delta_option() -> Decorator:
     """Take the error probability."""
     return click.option(
-        "--delta", type=float, default=0.05, show_default=True, help="Largest error probability allowed."
+        "--delta", type=Probability(), default=0.05, show_default=True, help="Largest error probability: 0.05, or 5%."
     )
 
 
@@ -61,13 +79,22 @@ def name_argument() -> Decorator:
 
 def arms_option(required: bool = True) -> Decorator:
     """Take the names of the arms."""
-    return click.option("--arm", "arms", multiple=True, required=required, help="An arm; once for each.")
+    return click.option(
+        "--arm",
+        "--variant",
+        "arms",
+        multiple=True,
+        required=required,
+        callback=split_at_commas,
+        help="An arm; once for each, or all in one, A,B,C.",
+    )
 
 
 def objectives_option(required: bool = True) -> Decorator:
     """Take the objectives."""
     return click.option(
         "--objective",
+        "--metric",
         "objectives",
         multiple=True,
         required=required,

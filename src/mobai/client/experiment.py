@@ -20,6 +20,7 @@ from mobai.engine.concerns import Concern
 from mobai.engine.explain import Explanation
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live import operations
+from mobai.live.assigning import unit_name
 from mobai.live.assignments import Assignment
 from mobai.live.codec import explanation_of, series_of, status_of, verdict_of
 from mobai.live.experiment import Experiment
@@ -120,7 +121,7 @@ class RemoteExperiment(Experiment):
     ) -> list[Assignment]:
         """Return the next assignments, as :meth:`mobai.Experiment.ask` does; a thousand per call to the service."""
         operations.ask(n, if_decided=if_decided, unit=unit, key=key, by=by)  # refuses what it cannot be
-        body = {"if_decided": if_decided, "by": by}
+        body, unit = {"if_decided": if_decided, "by": by}, unit_name(unit)
         if unit is not None:
             return _assignments(self._call("PUT", "units", unit, body=body))
         name, found = key or _new_key(), list[Assignment]()

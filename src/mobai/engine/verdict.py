@@ -11,6 +11,7 @@ import numpy as np
 
 from mobai import views
 from mobai.engine.contention import Contention
+from mobai.extras import need
 from mobai.kernels.stats.observations import LimitState
 from mobai.problem import FloatArray, Problem
 from mobai.problem.guardrail import NOBODY
@@ -188,6 +189,10 @@ class Verdict:
         if self.problem.guardrails[guardrail].of == self.problem.arms[arm]:
             return "-"
         return LimitState(self.limits[guardrail][arm]).name.lower()
+
+    def to_pandas(self) -> Any:
+        """Return a data frame: a row per objective, labelled by it."""
+        return need("pandas").DataFrame(views.objective_rows(self)).set_index("objective")
 
     def _repr_html_(self) -> str:
         return views.verdict_html(self)

@@ -71,6 +71,11 @@ def names_of_ask(unit: str | None, key: str | None, n: int) -> dict[str, Any]:
     return ({} if unit is None else {"units": [str(unit)]}) | ({} if key is None else {"key": key, "n": n})
 
 
+def unit_name(unit: str | int | None) -> str | None:
+    """Return the name of a unit, which may be given as a whole number."""
+    return str(unit) if isinstance(unit, int) and not isinstance(unit, bool) else unit  # type: ignore[return-value]
+
+
 def _can_be_written(text: str) -> bool:
     try:
         text.encode()

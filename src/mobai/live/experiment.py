@@ -57,7 +57,7 @@ class Experiment(ABC):
         storage: str | Path | Journal,
         name: str,
         arms: Sequence[str],
-        objectives: Sequence[Objective | str],
+        objectives: Sequence[Objective | str] | Mapping[str, str],
         *,
         sd: npt.ArrayLike | None = None,
         guardrails: Sequence[Guardrail | str] = (),
@@ -111,6 +111,8 @@ class Experiment(ABC):
             Of metrics with an unknown or shared variance: no objective is decided before the arms in question have
             log(1/delta) / rare rewards, so that extremes of that frequency would have shown; 0.02 unless given, None to
             take extremes for ruled out.
+        allow_large_delta
+            Whether a delta of a half or more is meant; False unless given.
         interval_share
             The share of delta that the confidence intervals have for themselves; 0.1 unless given. With less, decisions
             come a little earlier (0.1 nats at most), and intervals are wider.

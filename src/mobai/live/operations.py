@@ -19,7 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import ConflictError, InputError
-from mobai.live.assigning import checked_row, hand_out, known_assignments, made_by, names_of_ask, objective_to_use
+from mobai.live.assigning import (
+    checked_row,
+    hand_out,
+    known_assignments,
+    made_by,
+    names_of_ask,
+    objective_to_use,
+    unit_name,
+)
 from mobai.live.assignments import ANSWERED, DROPPED, Assignment
 from mobai.live.ledger import Change
 from mobai.live.reports import Metrics, Report, body_of, named, number_of, only_new, pair_of
@@ -61,7 +69,7 @@ def ask(
     """Hand out the next assignments."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MOST_ASKED:
         raise InputError("n", f"must be a whole number from 1 to {MOST_ASKED:,}, not {n!r}")
-    n = int(n)
+    n, unit = int(n), unit_name(unit)
     more = names_of_ask(unit, key, n) | made_by(by)
 
     def run(change: Change) -> list[Assignment]:

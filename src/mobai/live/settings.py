@@ -114,6 +114,10 @@ def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
     return problem.with_arms([*problem.arms, name], np.vstack([known, row]))
 
 
+# From here on an error probability is refused, unless it is said that it is meant.
+_LARGE_DELTA = 0.5
+
+
 class ExperimentOptions(TypedDict, total=False):
     """Keyword arguments of :meth:`mobai.Experiment.create`."""
 
@@ -129,6 +133,7 @@ class ExperimentOptions(TypedDict, total=False):
     order: str
     rare: float | None
     interval_share: float
+    allow_large_delta: bool
 
 
 def new_settings(
@@ -146,8 +151,14 @@ def new_settings(
     order: str = "asked",
     rare: float | None = RARE,
     interval_share: float = INTERVAL_SHARE,
+    allow_large_delta: bool = False,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
+    if is_number(delta) and _LARGE_DELTA <= delta < 1 and not allow_large_delta:
+        meant = f"did you mean {1 - delta:.3g}?" if delta > _LARGE_DELTA else "no better than a coin"
+        raise InputError(
+            "delta", f"is the chance of a wrong answer, and {delta:g} is a large one: {meant} (allow_large_delta=True)"
+        )
     if on_broken not in ("bar", "tell"):
         raise InputError("on_broken", f"must be bar or tell, not {on_broken!r}")
     check_rare(rare)

@@ -16,6 +16,7 @@ from mobai.engine import Verdict
 from mobai.engine.asks import Waiting
 from mobai.engine.concerns import Concern
 from mobai.engine.engine import Engine
+from mobai.extras import need
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.settings import EVIDENCE
 from mobai.live.state import Milestone, State
@@ -179,6 +180,14 @@ class Status:
         if self.verdict.stopped:
             return "decided"
         return "paused" if self.paused_at else "ended" if self.ending else "running"
+
+    def to_pandas(self) -> Any:
+        """Return a data frame: a row per arm and metric, labelled by both, with what ``--format csv`` has."""
+        from mobai.live.codec import STATUS_COLUMNS, status_rows
+
+        rows = status_rows(self)
+        columns = [name for name in STATUS_COLUMNS if rows and name in rows[0]]
+        return need("pandas").DataFrame(rows, columns=columns).set_index(["arm", "objective"])
 
     def __str__(self) -> str:
         """Say it in a few lines."""

@@ -323,6 +323,8 @@ def parse_family(text: str) -> Family | None:
         return None
     family = FAMILIES[word]
     if not equals:
+        if family is Bounded:
+            raise InputError("bounded", "needs the range that no reward leaves: bounded=0..1, bounded=0..200")
         return family()
     try:
         numbers = [float(part) for part in value.split("..")] if "..." not in value else []

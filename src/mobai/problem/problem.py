@@ -112,7 +112,7 @@ class Problem:
     def __init__(
         self,
         arms: Sequence[str] | int,
-        objectives: Sequence[Objective | str] | int,
+        objectives: Sequence[Objective | str] | Mapping[str, str] | int,
         sd: npt.ArrayLike | None = None,
         *,
         guardrails: Sequence[Guardrail | str] = (),
@@ -288,8 +288,10 @@ def _numbered(what: str, count: int) -> tuple[str, ...]:
     return tuple(f"{what} {i}" for i in range(count))
 
 
-def read_objectives(objectives: Sequence[Objective | str] | int) -> tuple[Objective, ...]:
-    """Return objectives given as such, in their short form, or by their number."""
+def read_objectives(objectives: Sequence[Objective | str] | Mapping[str, str] | int) -> tuple[Objective, ...]:
+    """Return objectives given as such, in their short form, as a mapping from names to the rest of it, or by number."""
+    if isinstance(objectives, Mapping):
+        objectives = [f"{str(name).replace(':', chr(92) + ':')}:{rest}" for name, rest in objectives.items()]
     if isinstance(objectives, int | np.integer):
         return read_objectives(_numbered("objective", objectives))
     given = _sequence(objectives, "objectives")

@@ -48,6 +48,9 @@ class NewExperiment(_Model):
     order: str = "asked"
     rare: Number | None = 0.02
     interval_share: Annotated[Number, Field(description="Of delta, for the intervals.")] = 0.1
+    allow_large_delta: Annotated[bool, Field(strict=True, description="Whether a delta of 0.5 or more is meant.")] = (
+        False
+    )
     by: By = None
 
 
