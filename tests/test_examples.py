@@ -67,7 +67,7 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("models", "accuracy      5 neighbours  decided"),
+        ("models", "accuracy      5 neighbours, within 0.01 of the best  decided"),
         ("scores", "words: decided"),
         ("landing_pages", "no longer asked for, because of a broken limit: video"),
         ("logged", "basket        pick-up        decided at pull"),

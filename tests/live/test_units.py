@@ -49,7 +49,7 @@ def test_keys_make_retries_safe(make_journal: Callable[[], Journal]) -> None:
         ({"unit": "a", "key": "b"}, "a unit has one assignment"),
         ({"unit": ""}, "unit must be a text of 1 to 200 characters"),
         ({"key": "x" * 201}, "key must be a text of 1 to 200 characters"),
-        ({"unit": 7}, "unit must be a text"),
+        ({"unit": 7.5}, "unit must be a text"),
         ({"unit": "\ud800"}, "unit must be a text that UTF-8 can hold"),
         ({"by": "a\nb"}, "by must be a name"),
     ],

@@ -31,10 +31,10 @@ def test_records_find_first_crossings(history: list[list[float]], level: float) 
         enter(together, [min(row)], pull)
     for m in range(3):
         first = next((t for t, row in enumerate(history, start=1) if row[m] > level), None)
-        expected = None if first is None else Decision([first % 2, 0, 1][m], first)
+        expected = None if first is None else Decision([first % 2, 0, 1][m], first, None, history[first - 1][m])
         assert separate.decisions(level)[m] == only.decisions(level)[m] == expected
         first = next((t for t, row in enumerate(history, start=1) if min(row) > level), None)
-        expected = None if first is None else Decision([first % 2, 0, 1][m], first)
+        expected = None if first is None else Decision([first % 2, 0, 1][m], first, None, min(history[first - 1]))
         assert together.decisions(level)[m] == expected
 
 

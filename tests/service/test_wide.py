@@ -11,6 +11,7 @@ from tests.service.serving import API, Client, running
 
 from mobai import Experiment
 from mobai.live import status
+from mobai.live.local import LocalExperiment
 from mobai.store.sql import SqlJournal
 
 ARMS, METRICS = 300, 6
@@ -87,8 +88,8 @@ def test_lists_are_kept_as_long_as_nothing_happens(tmp_path: Path, monkeypatch: 
             client.create(name=f"spring {n}")
         first = client("GET", API).json
         made = []
-        real = Experiment.status
-        monkeypatch.setattr(Experiment, "status", lambda self: made.append(self.name) or real(self))  # type: ignore[func-returns-value]
+        real = LocalExperiment.status
+        monkeypatch.setattr(LocalExperiment, "status", lambda self: made.append(self.name) or real(self))  # type: ignore[func-returns-value]
         assert client("GET", f"{API}?limit=1000").json == first
         assert client("GET", "/").code == 200
         assert made == []

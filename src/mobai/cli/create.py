@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from mobai import views
 from mobai.analysis.logs import ASSUMPTION, read_log
 from mobai.cli import loading, options, screen
 from mobai.errors import InputError
 from mobai.kernels import interpret
+from mobai.live.experiment_file import EXAMPLE, read_experiment
+from mobai.live.settings import Settings, new_settings
+from mobai.problem import Problem
+from mobai.theory.confidence import delta_of
+from mobai.theory.thresholds import threshold
 
 
 @click.command("create")
-@options.name_argument()
+@click.argument("name", metavar="NAME", required=False)
 @options.arms_option(required=False)
-@options.objectives_option()
+@options.objectives_option(required=False)
 @options.guardrails_option()
 @options.baseline_option()
 @click.option(
@@ -49,11 +56,15 @@ from mobai.kernels import interpret
 @click.option("--interval-share", type=float, default=0.1, show_default=True, help="Share of delta for the intervals.")
 @click.option("--allow-large-delta", is_flag=True, help="Take a delta of 0.5 or more for what is meant.")
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
+@click.option("--example", is_flag=True, help="Print an experiment as a file, with comments, and make nothing.")
+@click.option("--check", is_flag=True, help="Say what would be made and what it takes, and make nothing.")
 @options.storage_option()
 @click.option("--from", "log", metavar="FILE", help="Take the rows of a log over as its first answers.")
 @click.option("--arm-column", default="arm", show_default=True, help="The column of the log that names the arm.")
 def command(
-    name: str,
+    name: str | None,
+    example: bool,
+    check: bool,
     arms: tuple[str, ...],
     objectives: tuple[str, ...],
     storage: str,
@@ -62,7 +73,22 @@ def command(
     no_focus: bool,
     **choices: Any,
 ) -> None:
-    """Begin the experiment NAME."""
+    """Begin the experiment NAME, or the one that the file NAME.toml describes."""
+    if example:
+        click.echo(EXAMPLE, nl=False)
+        return
+    if name is None:
+        raise InputError("NAME", "is missing: a name, or a file such as landing.toml (`mobai create --example`)")
+    if name.lower().endswith(".toml"):
+        stated = read_experiment(name)
+        name, arms, objectives = stated.pop("name"), stated.pop("arms"), stated.pop("objectives")
+        no_focus = not stated.pop("focus", True)
+        choices |= {key: value for key, value in stated.items() if not _was_given(key)}
+    elif not objectives:
+        raise InputError("--objective", "is missing; once for each metric")
+    if check:
+        _check(name, arms, objectives, {**choices, "focus": not no_focus})
+        return
     if storage == "memory:":
         raise InputError("storage", "memory: is gone when this command ends; give sqlite:///FILE")
     limits = {key: choices[key] for key in ("guardrails", "baseline")}
@@ -91,3 +117,42 @@ def command(
     if found is not None:
         screen.say(f"took over {len(found.arms):,} rows of {log}; {views.verdict_line(experiment.verdict())}")
         screen.say(ASSUMPTION)
+
+
+def _was_given(option: str) -> bool:
+    """Whether an option was given on the command line, where it comes before what a file says."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is ParameterSource.COMMANDLINE
+
+
+def _check(name: str, arms: Sequence[str], objectives: Sequence[str], choices: dict[str, Any]) -> None:
+    """Say what would be made, and what it takes."""
+    sd = choices.pop("sd", None)
+    problem = Problem(arms, objectives, sd, guardrails=choices.pop("guardrails"), baseline=choices.pop("baseline"))
+    settings = new_settings(problem, **choices)
+    size = f"{len(problem.arms)} arms, {views.plural(len(problem.objectives), 'objective')}"
+    screen.say(f"would create {name}: {size}, delta = {delta_of(settings.log_inv_delta):g}; nothing is made")
+    options.say_objectives(problem)
+    half, tenth = (f"{_samples(settings, gap):,}" for gap in (0.5, 0.1))
+    screen.say(
+        f"to tell two arms apart that differ by half a standard deviation takes about {half} samples of each, by a "
+        f"tenth of one about {tenth} (`mobai plan` for what you expect)"
+    )
+
+
+def _samples(settings: Settings, gap: float) -> int:
+    """Return how many samples of each of two arms decide, if they are a number of standard deviations apart."""
+    low, high = 1, 2
+    while not _is_enough(settings, gap, high):
+        low, high = high, 2 * high
+    while high - low > max(low // 50, 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if _is_enough(settings, gap, middle) else (middle, high)
+    return int(float(f"{high:.2g}"))
+
+
+def _is_enough(settings: Settings, gap: float, n: int) -> bool:
+    arms, objectives = settings.problem.shape
+    counts = {"pulls": n * arms, "leader_pulls": n, "other_pulls": n}
+    needed = threshold("mixture", settings.log_inv_delta, arms=arms, objectives=objectives, **counts)
+    return n * gap * gap / 4 > needed

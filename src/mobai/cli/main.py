@@ -17,39 +17,51 @@ from mobai.errors import ConvergenceError, InputError, StorageError, did_you_mea
 from mobai.kernels import interpret
 from mobai.version import __version__
 
-_COMMANDS = {
-    "demo": "Find the best advert for every metric, live.",
-    "plan": "How many samples will it take, and where should they go?",
-    "run": "Measure with a command or a function until it is decided.",
-    "analyse": "What do observations that are already there prove?",
-    "create": "Begin a live experiment.",
-    "ask": "Which arm is next?",
-    "tell": "Report what was measured.",
-    "drop": "Say that assignments will not be answered.",
-    "status": "Where does an experiment stand?",
-    "explain": "Why this arm, and why not stopped yet?",
-    "pause": "Hand out nothing for a while.",
-    "resume": "Hand out assignments again.",
-    "add-arm": "Let one more arm take part.",
-    "retire-arm": "Stop asking for an arm.",
-    "close": "End an experiment.",
-    "delete": "Remove an experiment with everything it recorded.",
-    "experiments": "List the experiments of a storage.",
-    "export": "Print everything an experiment has recorded.",
-    "report": "Write where an experiment stands into one file.",
-    "verify": "Is everything what was written?",
-    "backup": "Write all experiments of a storage into a file.",
-    "restore": "Bring the experiments of a backup back.",
-    "copy": "Copy an experiment into another storage.",
-    "serve": "Serve the experiments of a storage over HTTP.",
-    "token": "Make, list and revoke tokens of the service.",
-    "webhook": "Have decisions and warnings sent to an address.",
-    "simulate": "Simulate rules on an instance: one run, or many trials.",
-    "plot": "Draw the results of a simulation.",
-    "audit": "Try to break the guarantee, and see broken rules caught.",
-    "reproduce": "Run the paper's tables and figures again, and write a report.",
-    "warm": "Compile all kernels ahead of time, for images and CI.",
+_GROUPS = {
+    "Start here": {
+        "demo": "Find the best advert for every metric, live.",
+        "plan": "How many samples will it take, and where should they go?",
+        "create": "Begin a live experiment.",
+        "analyse": "What do observations that are already there prove?",
+        "status": "Where does an experiment stand?",
+    },
+    "Run an experiment": {
+        "ask": "Which arm is next?",
+        "tell": "Report what was measured.",
+        "drop": "Say that assignments will not be answered.",
+        "run": "Measure with a command or a function until it is decided.",
+        "explain": "Why this arm, and why not stopped yet?",
+        "report": "Write where an experiment stands into one file.",
+        "export": "Print everything an experiment has recorded.",
+    },
+    "Look after it": {
+        "experiments": "List the experiments of a storage.",
+        "show": "What was an experiment set up with?",
+        "pause": "Hand out nothing for a while.",
+        "resume": "Hand out assignments again.",
+        "add-arm": "Let one more arm take part.",
+        "retire-arm": "Stop asking for an arm.",
+        "close": "End an experiment.",
+        "delete": "Remove an experiment with everything it recorded.",
+        "verify": "Is everything what was written?",
+        "backup": "Write all experiments of a storage into a file.",
+        "restore": "Bring the experiments of a backup back.",
+        "copy": "Copy an experiment into another storage.",
+    },
+    "Serve": {
+        "serve": "Serve the experiments of a storage over HTTP.",
+        "token": "Make, list and revoke tokens of the service.",
+        "webhook": "Have decisions and warnings sent to an address.",
+    },
+    "Research": {
+        "simulate": "Simulate rules on an instance: one run, or many trials.",
+        "plot": "Draw the results of a simulation.",
+        "audit": "Try to break the guarantee, and see broken rules caught.",
+        "reproduce": "Run the paper's tables and figures again, and write a report.",
+        "warm": "Compile all kernels ahead of time, for images and CI.",
+    },
 }
+_COMMANDS = {name: about for commands in _GROUPS.values() for name, about in commands.items()}
 # Over before compiling would pay off: their kernels run as plain Python, and numba is not even imported.
 _INTERPRETED = ("demo",)
 
@@ -81,8 +93,9 @@ class _LateCommands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands from the table, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        for title, commands in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
 
 @click.command(

@@ -80,7 +80,7 @@ class Contest(NamedTuple):
     def _out(self, m: int) -> npt.NDArray[np.bool_]:
         """Return which arms are out of an objective as the evidence stands."""
         out = np.zeros(self.problem.shape[0], np.int64)
-        least = self.least if self.problem.objectives[m].family.hides_extremes else 0.0
+        least = float(self.least) if self.problem.objectives[m].family.hides_extremes else 0.0
         kernels.find_out(self.scoring, self.observations.arrays, self.level, least, m, out)
         return out > 0
 

@@ -115,7 +115,7 @@ def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
 
 
 # From here on an error probability is refused, unless it is said that it is meant.
-_LARGE_DELTA = 0.5
+LARGE_DELTA = 0.5
 
 
 class ExperimentOptions(TypedDict, total=False):
@@ -154,8 +154,8 @@ def new_settings(
     allow_large_delta: bool = False,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
-    if is_number(delta) and _LARGE_DELTA <= delta < 1 and not allow_large_delta:
-        meant = f"did you mean {1 - delta:.3g}?" if delta > _LARGE_DELTA else "no better than a coin"
+    if is_number(delta) and LARGE_DELTA <= delta < 1 and not allow_large_delta:
+        meant = f"did you mean {1 - delta:.3g}?" if delta > LARGE_DELTA else "no better than a coin"
         raise InputError(
             "delta", f"is the chance of a wrong answer, and {delta:g} is a large one: {meant} (allow_large_delta=True)"
         )
