@@ -435,7 +435,7 @@ class Engine:
         # With guardrails, an arm decided on is the best of those that keep every limit, not of all.
         fitted = (None,) * len(decided) if self.problem.guardrails else decided
         level, surcharges = self.stopping.level(self._at_start, x), self._evidence.changing.surcharges
-        return difference_intervals(self.problem, self.observations, level, surcharges, fitted)
+        return difference_intervals(self.problem, self.observations, level, surcharges, fitted, self._intervals(x))
 
     def limits(self, log_inv_delta: float | None = None) -> tuple[tuple[LimitState, ...], ...]:
         """Return whether each limit is kept or broken, arm by arm, or open."""

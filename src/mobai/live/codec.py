@@ -186,11 +186,14 @@ def _differences(problem: Problem, rows: Sequence[Facts] | None) -> Differences 
         return None
     base, shape = problem.arms.index(problem.baseline), (problem.shape[0], len(problem.metrics))
     lower, upper, verdicts = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.intp)
+    lifts = np.full((2, *shape), math.nan)
     for row in rows:
         place = problem.arms.index(row["arm"]), problem.metric_names.index(row["metric"])
         lower[place], upper[place] = _or(row["lower"], -math.inf), _or(row["upper"], math.inf)
         verdicts[place] = _AGAINST_BASELINE[row["verdict"]]
-    return Differences(base, lower, upper, verdicts)
+        lifts[0][place], lifts[1][place] = _or(row["lift_lower"], math.nan), _or(row["lift_upper"], math.nan)
+    lifts[:, base] = np.where(np.isnan(lifts[0]).all(axis=0), math.nan, 0.0)
+    return Differences(base, lower, upper, verdicts, lifts[0], lifts[1])
 
 
 def status_summary(status: Status) -> dict[str, Any]:

@@ -13,19 +13,23 @@ import numpy as np
 
 from mobai.kernels.evidence import limits as kernels
 from mobai.problem import FloatArray, IntArray, Problem
+from mobai.theory.intervals import Intervals
 from mobai.theory.observations import Observations
 
 
 class Differences(NamedTuple):
     """By how much the means of all arms differ from a baseline's, in the metrics' own units. Shapes (K, metrics).
 
-    ``verdicts`` says what that proves, in each metric's direction: 1 better than the baseline, -1 worse, 0 open.
+    ``verdicts`` says what that proves, in each metric's direction: 1 better than the baseline, -1 worse, 0 open. Lifts
+    are differences as shares of the baseline's mean; NaN where that is not proven to be positive.
     """
 
     baseline: int
     lower: FloatArray
     upper: FloatArray
     verdicts: IntArray
+    lift_lower: FloatArray
+    lift_upper: FloatArray
 
     def words(self, arm: int, metric: int) -> str:
         """Return ``better``, ``worse`` or ``open``; ``-`` for the baseline itself."""
@@ -40,8 +44,9 @@ def difference_intervals(
     level: float,
     surcharges: FloatArray,
     decided: tuple[int | None, ...],
+    means: Intervals,
 ) -> Differences:
-    """Return the intervals at a level of evidence, fitted to what was decided."""
+    """Return the intervals at a level of evidence, fitted to what was decided; ``means`` are those of the means."""
     assert problem.baseline is not None
     base, shape = problem.arms.index(problem.baseline), (len(problem.metrics), problem.shape[0])
     lower, upper = np.empty(shape), np.empty(shape)
@@ -68,4 +73,21 @@ def difference_intervals(
     flipped = problem.signs < 0
     lower[flipped], upper[flipped] = -upper[flipped], -lower[flipped]
     verdicts = np.where(better, 1, np.where(worse, -1, 0)).astype(np.intp)
-    return Differences(base, lower.T + 0.0, upper.T + 0.0, verdicts)
+    ends = lower.T + 0.0, upper.T + 0.0
+    return Differences(base, *ends, verdicts, *_lifts(base, *ends, means))
+
+
+def _lifts(base: int, lower: FloatArray, upper: FloatArray, means: Intervals) -> tuple[FloatArray, FloatArray]:
+    """Return differences as shares of the baseline's mean, where that is proven to be positive; NaN elsewhere.
+
+    All intervals hold on one event, so that what follows from those of the difference and of the baseline holds on it,
+    and what follows from those of the two means: the tighter of the two.
+    """
+    least, most = means.lower[base], means.upper[base]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        low = np.maximum(np.where(lower > 0, lower / most, lower / least), means.lower / most - 1)
+        high = np.minimum(np.where(upper > 0, upper / least, upper / most), means.upper / least - 1)
+    known = least > 0
+    low, high = (np.where(known & np.isfinite(end), end, np.nan) for end in (low, high))
+    low[base], high[base] = np.where(known, 0.0, np.nan), np.where(known, 0.0, np.nan)
+    return low, high

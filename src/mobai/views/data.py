@@ -93,6 +93,8 @@ def differences_json(problem: Problem, differences: Differences | None) -> list[
             "metric": name,
             "lower": finite(float(differences.lower[i, m])),
             "upper": finite(float(differences.upper[i, m])),
+            "lift_lower": finite(float(differences.lift_lower[i, m])),
+            "lift_upper": finite(float(differences.lift_upper[i, m])),
             "verdict": differences.words(i, m),
         }
         for i, arm in enumerate(problem.arms)

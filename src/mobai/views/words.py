@@ -13,6 +13,7 @@ _LONG_AGO = 60.0  # seconds
 _MANY = 20  # results that wait
 _MOST_NAMED = 4  # arms in one sentence
 _FAR_OFF = 10  # times what was spent
+_MOST_LIFT = 20  # times the baseline; a wider interval of it says nothing
 _BELIEVED = 50  # samples per arm, before a forecast of that is believed
 # What is said of an assignment that holds a metric up, and what to do about it.
 _HOLES = {
@@ -195,7 +196,16 @@ def difference_text(differences: Differences, arm: int, metric: int) -> str:
     if not math.isfinite(high - low):
         return "unknown"
     shown = " to ".join(f"{'+' if end > 0 else ''}{number_text(end, high - low)}" for end in (low, high))
-    return f"{shown} ({differences.words(arm, metric)})"
+    return f"{shown} ({differences.words(arm, metric)}{_lift_text(differences, arm, metric)})"
+
+
+def _lift_text(differences: Differences, arm: int, metric: int) -> str:
+    """Return the difference in percent of the baseline, if that is known within a factor that says something."""
+    low, high = float(differences.lift_lower[arm, metric]), float(differences.lift_upper[arm, metric])
+    if not math.isfinite(high - low) or high - low > _MOST_LIFT:
+        return ""
+    ends = (f"{'+' if end > 0 else ''}{number_text(100 * end, 1000 * (high - low))}" for end in (low, high))
+    return f"; {' to '.join(ends)} %"
 
 
 def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:

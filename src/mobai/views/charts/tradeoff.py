@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mobai.live.status import Status
 
 _WORDS = {
-    "certain": "no arm is better in both",
+    "certain": "no arm that takes part is better in both",
     "possible": "undecided",
     "dominated": "another arm is better in both",
 }
