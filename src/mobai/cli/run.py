@@ -126,7 +126,10 @@ def _open(storage: str, name: str, arms: tuple[str, ...], objectives: tuple[str,
     asked_rule = rule_address(sampling_rule(choices["rule"]))
     _check_same(name, "rule", asked_rule, experiment.settings.rule_address)
     _check_same(name, "seed", choices["seed"], experiment.settings.seed)
-    screen.err.print(f"mobai: resuming {name}, {experiment.verdict().pulls:,} pulls so far", soft_wrap=True)
+    status = experiment.status()
+    screen.err.print(f"mobai: resuming {name}, {status.verdict.pulls:,} pulls so far", soft_wrap=True)
+    for remark in (*status.verdict.remarks, *views.held_up_texts(status)):
+        screen.err.print(f"mobai: {remark}", soft_wrap=True)
     return experiment
 
 
