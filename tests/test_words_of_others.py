@@ -78,3 +78,15 @@ def test_frames_have_labels() -> None:
     assert status.verdict.to_pandas().loc["d", "decided"] == False  # noqa: E712
     found = analyse([{"arm": "A", "c": 1}, {"arm": "B", "c": 0}], ["c:bernoulli"])
     assert found.to_pandas().loc[("B", "c"), "rewards"] == 1
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+def test_exports_are_read_back(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    storage, file = f"sqlite:///{tmp_path / 'x.db'}", tmp_path / f"out{suffix}"
+    test = Experiment.create(storage, "x", ARMS, ["c:bernoulli"])
+    for one in test.ask(3):
+        test.tell(one, {"c": 1})
+    assert mobai(capsys, "export", "x", "--storage", storage, "--out", str(file))[0] == 0
+    assert [float(row["c"]) for row in read_rows(file)] == [1.0, 1.0, 1.0]
+    code, _, err = mobai(capsys, "export", "x", "--storage", storage, "--out", str(tmp_path / "x.xls"))
+    assert (code, "ends in .parquet, .csv, .jsonl" in err) == (2, True)
