@@ -44,6 +44,7 @@ def test_a_unit_may_be_a_number() -> None:
         b"arm\tc\nA\t1\nB\t0\n",
         b"\xef\xbb\xbfarm,c\nA,1\nB,0\n",
         "arm,c\nA,1\nB,0\n".encode("utf-16"),
+        b"arm;c\rA;1\rB;0\r",
     ],
 )
 def test_files_of_other_programs(data: bytes, tmp_path: Path) -> None:
@@ -51,8 +52,18 @@ def test_files_of_other_programs(data: bytes, tmp_path: Path) -> None:
     assert read_rows(tmp_path / "log.csv") == [{"arm": "A", "c": "1"}, {"arm": "B", "c": "0"}]
 
 
+def test_commas_in_the_header_of_a_file_with_semicolons(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text('arm;c;"note, more"\nA;1;"x; y"\n')
+    assert read_rows(tmp_path / "log.csv") == [{"arm": "A", "c": "1", "note, more": "x; y"}]
+
+
 @pytest.mark.parametrize(
-    ("cell", "said"), [("NaN", "leave the cell empty if it is missing"), ("1,5", "decimals are written with a point")]
+    ("cell", "said"),
+    [
+        ("1.234,5", "with a point"),
+        ("NaN", "leave the cell empty if it is missing"),
+        ("1,5", "decimals are written with a point"),
+    ],
 )
 def test_cells_that_are_no_numbers_here(cell: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(f"arm;c\nA;1\nB;{cell}\n")

@@ -144,11 +144,10 @@ def parquet_bytes(rows: Iterable[Row], columns: Sequence[str], at_a_time: int = 
 def split_csv(text: str) -> list[list[str]]:
     """Return the cells of a table in CSV, without empty lines, at least one row.
 
-    They are separated by commas or, if there is no comma in the first line, by semicolons or tabs.
+    They are separated by commas, semicolons or tabs: whichever makes most cells of the first row.
     """
-    first = text.lstrip().partition("\n")[0]
-    separator = next((one for one in ",;\t" if one in first), ",")
     try:
+        separator = max(",;\t", key=lambda one: len(_first_row(text, one)))
         cells = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         rows = [row for row in cells if any(cell.strip() for cell in row)]
     except csv.Error as error:
@@ -156,6 +155,12 @@ def split_csv(text: str) -> list[list[str]]:
     if not rows:
         raise InputError("the table is empty")
     return rows
+
+
+def _first_row(text: str, separator: str) -> list[str]:
+    """Return the cells of the first row that is not empty."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    return next((row for row in rows if any(cell.strip() for cell in row)), [])
 
 
 def check_rectangular(body: Iterable[list[str]], width: int, first: int) -> None:
@@ -189,7 +194,7 @@ def _instead_of(text: str) -> str:
     """Return what to write instead of something that others take for a number."""
     if text.strip().lower() in ("nan", "na", "n/a", "null", "none", "-"):
         return "; leave the cell empty if it is missing"
-    return "; decimals are written with a point" if re.fullmatch(r"\s*-?\d+,\d+\s*", text) else ""
+    return "; decimals are written with a point" if re.fullmatch(r"\s*-?[\d.]*\d,\d+\s*", text) else ""
 
 
 def _parse_csv(text: str) -> list[Row]:

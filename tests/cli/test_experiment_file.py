@@ -46,6 +46,10 @@ def test_the_example_is_created_and_written_back(tmp_path: Path, capsys: pytest.
     [
         ("arms = [", "is not a file in TOML"),
         ('name = "x"', "lacks the field 'arms'"),
+        ('name = "x"\narms = 5\nobjectives = ["c:bernoulli"]', "arms must be a list of texts, not 5"),
+        ('name = 5\narms = ["A"]\nobjectives = []', "name must be a text, not 5"),
+        ('name = "x"\narms = ["A"]\nobjectives = []\nfocus = "no"', "focus must be true or false, not 'no'"),
+        ('name = "x"\narms = ["A"]\nobjectives = []\nsd = true', "sd must be a number or a table"),
         ('name = "x"\ndelat = 0.1', "there is no field 'delat'; did you mean 'delta'"),
     ],
 )
@@ -59,3 +63,21 @@ def test_help_is_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = mobai(capsys, "--help")
     titles = [line.rstrip(":") for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles[-5:] == ["Start here", "Run an experiment", "Look after it", "Serve", "Research"]
+
+
+def test_the_command_line_comes_before_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, storage = tmp_path / "x.toml", f"sqlite:///{tmp_path / 'x.db'}"
+    file.write_text('name = "x"\narms = ["A", "B"]\nobjectives = ["c:bernoulli"]\nfocus = true\n')
+    words = ("--arm", "X,Y,Z", "--metric", "q:gaussian=1", "--no-focus", "--storage", storage)
+    assert mobai(capsys, "create", str(file), *words)[0] == 0
+    settings = Experiment.load(storage, "x").settings
+    assert (settings.problem.arms, settings.focus) == (("X", "Y", "Z"), False)
+    assert settings.problem.objective_names == ("q",)
+
+
+def test_a_log_is_read_with_the_noise_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, log, storage = tmp_path / "x.toml", tmp_path / "log.csv", f"sqlite:///{tmp_path / 'x.db'}"
+    file.write_text('name = "x"\narms = ["A", "B"]\nobjectives = ["c"]\nsd = 2.0\n')
+    log.write_text("arm,c\nA,1\nB,2\n")
+    assert mobai(capsys, "create", str(file), "--from", str(log), "--storage", storage)[0] == 0
+    assert Experiment.load(storage, "x").verdict().pulls == 2

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from mobai import Experiment, InputError, Policy, Problem
+from mobai import ConflictError, Experiment, InputError, Policy, Problem
 from mobai.engine.contention import Contention
 from mobai.engine.engine import Engine
 from mobai.rules.sampling.uniform import Uniform
@@ -188,3 +188,48 @@ def test_closing_without_a_word_is_the_same_event_as_ever() -> None:
     test = tied(MemoryJournal())
     test.close()
     assert test.history()[-1].body == {}
+
+
+def test_an_arm_decided_within_eps_may_be_out_by_now_and_its_bound_says_so() -> None:
+    test = Experiment.create(MemoryJournal(), "p", ["a", "b"], ["x:bernoulli:eps=0.4"])
+    for chances, pulls in (({"a": 6, "b": 5}, 200), ({"a": 4, "b": 6}, 2000)):
+        test.record_all([(arm, {"x": int(k % 10 < tenths)}) for arm, tenths in chances.items() for k in range(pulls)])
+    (found,) = test.verdict().contention
+    assert test.verdict().answers == ("a",)
+    assert found.left == ("b",)
+    assert found.within is not None
+    assert 0.18 < found.within <= 0.4
+    assert found.apart == 0.0
+
+
+def test_a_decision_within_a_tolerance_puts_nobody_out() -> None:
+    limit = "g:bernoulli:at-most=0.10:eps=0.15"
+    test = Experiment.create(MemoryJournal(), "t", ["a", "b", "c"], ["x:bernoulli"], guardrails=[limit])
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        chances = {"a": (0.8, 0.12), "b": (0.5, 0.01), "c": (0.4, 0.01)}
+        told = [(o, [int(rng.random() < p) for p in chances[o.arm]]) for o in test.ask(50)]
+        test.tell_all([(o, {"x": x, "g": g}) for o, (x, g) in told])
+    verdict = test.verdict()
+    assert verdict.answers == ("a",)
+    assert verdict.stopped
+    assert "b" in verdict.contention[0].left
+
+
+@pytest.mark.parametrize("wrong", [None, 1, 1.5, "x", [1]])
+def test_endings_that_cannot_be(wrong: object) -> None:
+    test = tied(MemoryJournal())
+    with pytest.raises(InputError, match="as_equal must be names of objectives, or True"):
+        test.close(as_equal=wrong)  # type: ignore[arg-type]
+    assert test.status().closed_at is None
+    test.close(as_equal=(name for name in ["x"]))  # type: ignore[arg-type]
+    assert list(test.status().equal) == ["x"]
+    assert "closed as equal" in str(test.status()).splitlines()[3]
+    with pytest.raises(ConflictError, match="the experiment is closed"):
+        test.close(as_equal=["x"])
+
+
+def test_names_are_left_as_they_are() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["salt and pepper", "b", "c"], ["x:gaussian=1"])
+    test.record_all([(arm, {"x": value}) for arm, value in (("salt and pepper", 1.0), ("b", 2.0), ("c", 1.5))])
+    assert "which may be salt and pepper or c" in contention_text(test.verdict(), 0)

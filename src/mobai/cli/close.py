@@ -23,7 +23,8 @@ from mobai.cli.loading import load_experiment
 def command(name: str, equal: tuple[str, ...], by: str | None, storage: str) -> None:
     """End the experiment NAME: it can be read, not changed."""
     experiment = load_experiment(storage, name)
-    experiment.close(as_equal=equal == ("all",) or equal, by=by)
+    every = equal == ("all",) and "all" not in experiment.problem.objective_names
+    experiment.close(as_equal=every or equal, by=by)
     screen.say(f"closed {name}; {views.verdict_line(experiment.verdict())}")
     if equal:
         screen.say(views.headline(experiment.status()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -14,10 +14,10 @@ from mobai.cli import loading, options, screen
 from mobai.errors import InputError
 from mobai.kernels import interpret
 from mobai.live.experiment_file import EXAMPLE, read_experiment
-from mobai.live.settings import Settings, new_settings
 from mobai.problem import Problem
-from mobai.theory.confidence import delta_of
-from mobai.theory.thresholds import threshold
+
+if TYPE_CHECKING:
+    from mobai.live.settings import Settings
 
 
 @click.command("create")
@@ -81,8 +81,9 @@ def command(
         raise InputError("NAME", "is missing: a name, or a file such as landing.toml (`mobai create --example`)")
     if name.lower().endswith(".toml"):
         stated = read_experiment(name)
-        name, arms, objectives = stated.pop("name"), stated.pop("arms"), stated.pop("objectives")
-        no_focus = not stated.pop("focus", True)
+        name, in_file = stated.pop("name"), (stated.pop("arms"), stated.pop("objectives"))
+        arms, objectives = arms or in_file[0], objectives or in_file[1]
+        no_focus = not stated.pop("focus", True) or no_focus
         choices |= {key: value for key, value in stated.items() if not _was_given(key)}
     elif not objectives:
         raise InputError("--objective", "is missing; once for each metric")
@@ -92,7 +93,11 @@ def command(
     if storage == "memory:":
         raise InputError("storage", "memory: is gone when this command ends; give sqlite:///FILE")
     limits = {key: choices[key] for key in ("guardrails", "baseline")}
-    found = None if log is None else read_log(log, objectives, arm=arm_column, arms=arms or None, **limits)
+    found = (
+        None
+        if log is None
+        else read_log(log, objectives, arm=arm_column, arms=arms or None, sd=choices.get("sd"), **limits)
+    )
     if found is None and not arms:
         raise InputError("--arm is needed, once for each, or --from")
     if found is None or len(found.arms) <= loading.MOST_REPORTS:
@@ -127,6 +132,12 @@ def _was_given(option: str) -> bool:
 
 def _check(name: str, arms: Sequence[str], objectives: Sequence[str], choices: dict[str, Any]) -> None:
     """Say what would be made, and what it takes."""
+    interpret()
+    from mobai.live.assigning import check_name
+    from mobai.live.settings import new_settings
+    from mobai.theory.confidence import delta_of
+
+    check_name(name)
     sd = choices.pop("sd", None)
     problem = Problem(arms, objectives, sd, guardrails=choices.pop("guardrails"), baseline=choices.pop("baseline"))
     settings = new_settings(problem, **choices)
@@ -154,5 +165,7 @@ def _samples(settings: Settings, gap: float) -> int:
 def _is_enough(settings: Settings, gap: float, n: int) -> bool:
     arms, objectives = settings.problem.shape
     counts = {"pulls": n * arms, "leader_pulls": n, "other_pulls": n}
+    from mobai.theory.thresholds import threshold
+
     needed = threshold("mixture", settings.log_inv_delta, arms=arms, objectives=objectives, **counts)
     return n * gap * gap / 4 > needed

@@ -170,7 +170,11 @@ def _in_options(error: Exception, words: Sequence[str]) -> Exception:
     command = None if name is None else group.get_command(click.Context(group), name)
     if not isinstance(error, InputError) or error.argument is None or command is None:
         return error
-    options = {one.name: max(one.opts, key=len) for one in command.params if isinstance(one, click.Option)}
+    options = {
+        one.name: next((opt for opt in one.opts if opt.startswith("--")), one.opts[0])
+        for one in command.params
+        if isinstance(one, click.Option)
+    }
     return error.within(argument=options.get(error.argument, error.argument))
 
 

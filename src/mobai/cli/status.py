@@ -65,7 +65,7 @@ def picture(status: Status) -> RenderableType:
     verdict = status.verdict
     table = screen.plain_table("objective", "answer", "evidence", "state (forecast)", ">nats")
     ended = status.state in ("ended", "closed")
-    for m, row in enumerate(views.progress_table(verdict, status.forecast, ended).rows):
+    for m, row in enumerate(views.progress_table(verdict, status.forecast, ended, status.equal).rows):
         decided = verdict.decisions[m] is not None
         share = 1.0 if decided else float(verdict.evidence[m] / verdict.threshold[m])
         bar = ProgressBar(1.0, min(max(share, 0.0), 1.0), width=20)

@@ -217,8 +217,8 @@ class RemoteExperiment(Experiment):
 
     def close(self, *, as_equal: bool | Sequence[str] = False, by: str | None = None) -> None:
         """End the experiment; it can be read, not changed."""
-        operations.close(as_equal=as_equal, by=by)  # refuses what it cannot be
-        equal = as_equal if isinstance(as_equal, bool) else list(as_equal)
+        equal = as_equal if isinstance(as_equal, bool | str) or not isinstance(as_equal, Iterable) else list(as_equal)
+        operations.close(as_equal=equal, by=by)  # refuses what it cannot be
         self._call("POST", "close", body={"by": by, "as_equal": equal or None})
 
     def verdict(self) -> Verdict:

@@ -63,8 +63,9 @@ class Contest(NamedTuple):
     def _of(self, m: int) -> Contention:
         objective, active, decision = self.problem.objectives[m], self.observations.active, self.decisions[m]
         out = self._out(m)
-        if decision is not None and objective.eps == 0:
-            out = np.arange(len(active)) != decision.arm  # it was decided among all of them
+        if decision is not None and objective.eps == 0 and not self.problem.guardrails:
+            # It was decided among all of them. With limits, it may keep them only within their tolerance.
+            out = np.arange(len(active)) != decision.arm
         left = np.flatnonzero(active & ~out)
         best = int(self.observations.arrays.leaders[m]) if decision is None else decision.arm
         within, apart = self._differences(m, left, best)
@@ -86,17 +87,16 @@ class Contest(NamedTuple):
 
     def _differences(self, m: int, left: npt.NDArray[np.intp], best: int) -> tuple[float, float]:
         """Return by how much the best mean can be above that of one arm, and above that of any arm left."""
-        if len(left) <= 1:
-            return 0.0, 0.0
-        table = _leads_by_intervals(self.problem.signs[m], self.intervals, m, left)
-        if len(left) <= _MOST_COMPARED:
-            pairs = np.empty((len(left), len(left)))
-            arms = left.astype(np.int64)
-            kernels.bound_leads(self.scoring, self.observations.arrays, self.level, m, arms, pairs)
+        if best < 0 or not len(left):
+            return math.inf, math.inf
+        arms = left if best in left else np.append(left, best)  # an arm decided on within eps may be out by now
+        table = _leads_by_intervals(self.problem.signs[m], self.intervals, m, arms)
+        if 1 < len(arms) <= _MOST_COMPARED:
+            pairs = np.empty((len(arms), len(arms)))
+            kernels.bound_leads(self.scoring, self.observations.arrays, self.level, m, arms.astype(np.int64), pairs)
             table = np.minimum(table, pairs)
-        most = np.maximum(table, 0.0).max(axis=1)
-        rows = np.flatnonzero(left == best)
-        return (float(most[rows[0]]) if len(rows) else math.inf), float(most.max())
+        most = np.maximum(table[:, : len(left)], 0.0).max(axis=1)
+        return float(most[np.flatnonzero(arms == best)[0]]), float(most[: len(left)].max())
 
 
 def _leads_by_intervals(sign: float, intervals: Intervals, m: int, left: npt.NDArray[np.intp]) -> FloatArray:

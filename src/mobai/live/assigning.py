@@ -71,6 +71,16 @@ def names_of_ask(unit: str | None, key: str | None, n: int) -> dict[str, Any]:
     return ({} if unit is None else {"units": [str(unit)]}) | ({} if key is None else {"key": key, "n": n})
 
 
+def check_name(name: Any) -> None:
+    """Refuse what cannot be the name of an experiment."""
+    if not is_name(name) or len(name) > LONGEST_NAME or name in (".", ".."):
+        raise InputError(
+            "name",
+            f"must be a non-empty string of printable characters, at most {LONGEST_NAME}, no space at its "
+            f"ends, neither . nor .., not {str(name)[:100]!r}",
+        )
+
+
 def unit_name(unit: str | int | None) -> str | None:
     """Return the name of a unit, which may be given as a whole number."""
     return str(unit) if isinstance(unit, int) and not isinstance(unit, bool) else unit  # type: ignore[return-value]

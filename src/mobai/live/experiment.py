@@ -17,7 +17,7 @@ from mobai.engine import Verdict
 from mobai.engine.concerns import Concern
 from mobai.engine.explain import Explanation
 from mobai.errors import InputError, StorageError, refuse_unknown
-from mobai.live.assigning import LONGEST_NAME, made_by
+from mobai.live.assigning import check_name, made_by
 from mobai.live.assignments import Assignment
 from mobai.live.ledger import Ledger
 from mobai.live.reports import Metrics
@@ -29,7 +29,6 @@ from mobai.live.units import Unit
 from mobai.live.verify import Verification
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.codec import problem_json
-from mobai.problem.objective import is_name
 from mobai.rows import Frame
 from mobai.store.journal import Event, Journal
 from mobai.views import experiment_html
@@ -118,12 +117,7 @@ class Experiment(ABC):
             come a little earlier (0.1 nats at most), and intervals are wider.
         """
         refuse_unknown("create", options, ExperimentOptions)
-        if not is_name(name) or len(name) > LONGEST_NAME or name in (".", ".."):
-            raise InputError(
-                "name",
-                f"must be a non-empty string of printable characters, at most {LONGEST_NAME}, no space at its "
-                f"ends, neither . nor .., not {str(name)[:100]!r}",
-            )
+        check_name(name)
         problem = Problem(arms, objectives, sd, guardrails=guardrails, baseline=baseline)
         settings = new_settings(problem, **options)
         client = client_of(storage, token)

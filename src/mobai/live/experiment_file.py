@@ -5,20 +5,47 @@ from __future__ import annotations
 import json
 import math
 import tomllib
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mobai.errors import InputError, did_you_mean
-from mobai.live.settings import LARGE_DELTA, ExperimentOptions, Settings
 from mobai.problem.codec import problem_json
-from mobai.theory.confidence import delta_of
 from mobai.views.data import time_text
 
+if TYPE_CHECKING:
+    from mobai.live.settings import Settings
+
 _NEEDED = ("name", "arms", "objectives")
-FIELDS = (*_NEEDED, "sd", "guardrails", "baseline", *ExperimentOptions.__annotations__)
+_OPTIONS = (
+    *("delta", "rule", "seed", "focus", "expire_after", "reserve", "on_broken", "max_samples", "until", "order"),
+    *("rare", "interval_share", "allow_large_delta"),
+)
+# Of Experiment.create: written out, so that reading a file does not import the kernels.
+FIELDS = (*_NEEDED, "sd", "guardrails", "baseline", *_OPTIONS)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+# What fields must be; those that are not here are checked where they are used.
+_TEXT = (lambda value: isinstance(value, str), "a text")
+_FLAG = (lambda value: isinstance(value, bool), "true or false")
+_TEXTS = (_are_texts, "a list of texts")
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "name": _TEXT,
+    "arms": _TEXTS,
+    "objectives": (lambda value: _are_texts(value) or isinstance(value, dict), "a list of texts, or a table of them"),
+    "guardrails": _TEXTS,
+    "baseline": _TEXT,
+    "sd": (lambda value: isinstance(value, int | float | list) and not isinstance(value, bool), "a number or a table"),
+    "focus": _FLAG,
+    "allow_large_delta": _FLAG,
+}
 EXAMPLE = """\
 # An experiment as code: `mobai create landing.toml` begins it, `mobai create landing.toml --check` only reads it.
 name = "landing page"
@@ -52,6 +79,9 @@ def read_experiment(path: str | Path) -> dict[str, Any]:
     for name in _NEEDED:
         if name not in found:
             raise InputError(None, f"lacks the field {name!r}; `mobai create --example` has one", source=str(path))
+    for name, value in found.items():
+        if name in _KINDS and not _KINDS[name][0](value):
+            raise InputError(name, f"must be {_KINDS[name][1]}, not {value!r}", source=str(path))
     if found.get("rare") is False:
         found["rare"] = None
     if isinstance(found.get("until"), date):
@@ -61,6 +91,9 @@ def read_experiment(path: str | Path) -> dict[str, Any]:
 
 def experiment_toml(name: str, settings: Settings) -> str:
     """Return an experiment as such a file: what was stated, and every option."""
+    from mobai.live.settings import LARGE_DELTA
+    from mobai.theory.confidence import delta_of
+
     delta = delta_of(settings.log_inv_delta)
     facts: dict[str, Any] = {"name": name, **problem_json(settings.problem)}
     facts["sd"] = None if np.isnan(settings.problem.sd).all() else settings.problem.sd.tolist()

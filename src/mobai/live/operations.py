@@ -325,15 +325,23 @@ def resume(*, by: str | None = None) -> Operation[None]:
 
 def close(*, as_equal: bool | Sequence[str] = False, by: str | None = None) -> Operation[None]:
     """End the experiment; arms left in the objectives ``as_equal`` (True: all that are open) are equal enough."""
-    if not isinstance(as_equal, bool) and (isinstance(as_equal, str) or not all(isinstance(n, str) for n in as_equal)):
-        raise InputError("as_equal", f"must be names of objectives, or True for all that are open, not {as_equal!r}")
+    names = as_equal if isinstance(as_equal, bool) else _names_of_equal(as_equal)
     who = made_by(by)
 
     def run(change: Change) -> None:
         if change.state.closed_at is None:
-            change.add("closed", _equal_arms(change.state, as_equal) | who)
+            change.add("closed", _equal_arms(change.state, names) | who)
+        elif names:
+            raise ConflictError("as_equal", "the experiment is closed, and how it ended cannot be changed")
 
     return Operation(run, even_closed=True)
+
+
+def _names_of_equal(given: Any) -> list[str]:
+    names: list[Any] = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [None]
+    if not all(isinstance(name, str) for name in names):
+        raise InputError("as_equal", f"must be names of objectives, or True for all that are open, not {given!r}")
+    return names
 
 
 def _equal_arms(state: State, as_equal: bool | Sequence[str]) -> dict[str, Any]:

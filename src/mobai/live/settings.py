@@ -154,6 +154,8 @@ def new_settings(
     allow_large_delta: bool = False,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
+    if not isinstance(allow_large_delta, bool):
+        raise InputError("allow_large_delta", f"must be True or False, not {allow_large_delta!r}")
     if is_number(delta) and LARGE_DELTA <= delta < 1 and not allow_large_delta:
         meant = f"did you mean {1 - delta:.3g}?" if delta > LARGE_DELTA else "no better than a coin"
         raise InputError(

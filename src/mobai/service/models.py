@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from mobai.live.operations import MOST_REPORTED_OVER_HTTP
 
@@ -134,7 +134,9 @@ class Who(_Model):
 class Closing(Who):
     """How it ends."""
 
-    as_equal: bool | list[str] = False
+    as_equal: Annotated[
+        StrictBool | list[str], Field(description="Names of open objectives that end in a tie, or true for all.")
+    ] = False
 
 
 class NewWebhook(_Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from mobai.document import Table
@@ -43,7 +43,9 @@ def verdict_table(verdict: Verdict) -> Table:
     return Table(["objective", "answer", "decided at pull", "evidence", "needed"], rows, left=2)
 
 
-def progress_table(verdict: Verdict, forecast: Remaining | None, ended: bool = False) -> Table:
+def progress_table(
+    verdict: Verdict, forecast: Remaining | None, ended: bool = False, equal: Collection[str] = ()
+) -> Table:
     """Return a row per objective: the answer, what is missing in plain words, and the evidence in nats."""
     rows = []
     for m, objective in enumerate(verdict.problem.objectives):
@@ -51,7 +53,7 @@ def progress_table(verdict: Verdict, forecast: Remaining | None, ended: bool = F
             [
                 f"{objective.name} (min)" if objective.direction == "min" else objective.name,
                 answer_text(verdict, m),
-                missing_text(verdict, forecast, m, ended),
+                missing_text(verdict, forecast, m, ended, equal),
                 evidence_text(verdict, m),
             ]
         )

@@ -63,7 +63,7 @@ def status_blocks(status: Status) -> list[Block]:
     return [
         Paragraph(headline(status)),
         Paragraph(status_line(status)),
-        progress_table(verdict, status.forecast, status.state in ("ended", "closed")),
+        progress_table(verdict, status.forecast, status.state in ("ended", "closed"), status.equal),
         *comparison_tables(verdict, status.pulls, status.differences),
         means_table(verdict, status.pulls, status.means, status.intervals, status.active),
         Paragraph(intervals_caption(verdict, status.intervals)),

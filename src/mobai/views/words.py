@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -74,9 +74,9 @@ def contention_text(verdict: Verdict, m: int) -> str:
     if len(one.left) == 2 and one.apart is not None:
         parts.append(f"{_listed(list(one.left))} differ by at most {number_text(one.apart, math.inf)}")
     elif len(one.left) > 2 and one.within is not None and verdict.leading[m]:
-        others = _listed(_some([name for name in one.left if name != verdict.answers[m]]))
+        others = _listed(_some([name for name in one.left if name != verdict.answers[m]]), "or")
         near = f"{verdict.answers[m]} is within {number_text(one.within, math.inf)} of the best"
-        parts.append(f"{near}, which may be {others.replace(' and ', ' or ')}")
+        parts.append(f"{near}, which may be {others}")
     if one.out:
         parts.append(f"{_listed(_some(one.out))} {'is' if len(one.out) == 1 else 'are'} out")
     return "; ".join(parts)
@@ -148,11 +148,15 @@ def samples_text(samples: float) -> str:
     return f"roughly {plural(rounded, 'more sample')}"
 
 
-def missing_text(verdict: Verdict, forecast: Remaining | None, m: int, ended: bool = False) -> str:
+def missing_text(
+    verdict: Verdict, forecast: Remaining | None, m: int, ended: bool = False, equal: Collection[str] = ()
+) -> str:
     """Return what an objective still lacks, in plain words; of one that has ended, what its evidence is enough for."""
     decision = verdict.decisions[m]
     if decision is not None:
         return f"decided at pull {decision.pull:,}{_when(decision.at)}"
+    if verdict.problem.objective_names[m] in equal:
+        return "closed as equal"
     if ended:
         reached = float(verdict.smallest_deltas[m])
         return f"open; enough for delta = {reached:.2g}" if reached < 1 else "open; not enough for any delta"
@@ -322,8 +326,8 @@ def moment_text(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%d %b %Y %H:%M:%S} UTC"
 
 
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _listed(words: list[str], last: str = "and") -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def held_up_texts(status: Status) -> list[str]:
