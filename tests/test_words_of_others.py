@@ -101,3 +101,12 @@ def test_exports_are_read_back(suffix: str, tmp_path: Path, capsys: pytest.Captu
     assert [float(row["c"]) for row in read_rows(file)] == [1.0, 1.0, 1.0]
     code, _, err = mobai(capsys, "export", "x", "--storage", storage, "--out", str(tmp_path / "x.xls"))
     assert (code, "ends in .parquet, .csv, .jsonl" in err) == (2, True)
+
+
+def test_variants_and_metrics() -> None:
+    test = Experiment.create(MemoryJournal(), "x", variants=ARMS, metrics={"c": "bernoulli"})
+    assert (test.problem.arms, test.problem.objective_names) == (("A", "B"), ("c",))
+    with pytest.raises(InputError, match="objectives must be given, under this name or as metrics, and only once"):
+        Experiment.create(MemoryJournal(), "x", ARMS)
+    with pytest.raises(InputError, match="arms must be given, under this name or as variants, and only once"):
+        Experiment.create(MemoryJournal(), "x", ARMS, ["c:bernoulli"], variants=ARMS)

@@ -55,9 +55,11 @@ class Experiment(ABC):
         cls,
         storage: str | Path | Journal,
         name: str,
-        arms: Sequence[str],
-        objectives: Sequence[Objective | str] | Mapping[str, str],
+        arms: Sequence[str] | None = None,
+        objectives: Sequence[Objective | str] | Mapping[str, str] | None = None,
         *,
+        variants: Sequence[str] | None = None,
+        metrics: Sequence[Objective | str] | Mapping[str, str] | None = None,
         sd: npt.ArrayLike | None = None,
         guardrails: Sequence[Guardrail | str] = (),
         baseline: str | None = None,
@@ -76,6 +78,8 @@ class Experiment(ABC):
             What it is called in the storage.
         arms, objectives, sd, guardrails, baseline
             As for :class:`mobai.Problem`.
+        variants, metrics
+            Other names of ``arms`` and ``objectives``.
         token
             For a service; ``MOBAI_TOKEN`` in the environment unless given.
         by
@@ -118,7 +122,8 @@ class Experiment(ABC):
         """
         refuse_unknown("create", options, ExperimentOptions)
         check_name(name)
-        problem = Problem(arms, objectives, sd, guardrails=guardrails, baseline=baseline)
+        named = _either("arms", arms, "variants", variants), _either("objectives", objectives, "metrics", metrics)
+        problem = Problem(*named, sd, guardrails=guardrails, baseline=baseline)
         settings = new_settings(problem, **options)
         client = client_of(storage, token)
         if client is not None:
@@ -386,3 +391,10 @@ class Experiment(ABC):
             more = len(state.differences) - len(found)
             raise StorageError("; ".join(found) + (f"; and {more:,} more" if more else ""))
         return describe(self.name, state)
+
+
+def _either(name: str, given: Any, other_name: str, other: Any) -> Any:
+    """Return what was given under one of two names; InputError if it was under none, or both."""
+    if (given is None) == (other is None):
+        raise InputError(name, f"must be given, under this name or as {other_name}, and only once")
+    return other if given is None else given
