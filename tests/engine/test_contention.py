@@ -10,6 +10,7 @@ import pytest
 from mobai import ConflictError, Experiment, InputError, Policy, Problem
 from mobai.engine.contention import Contention
 from mobai.engine.engine import Engine
+from mobai.live import snapshots
 from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
 from mobai.store.journal import MemoryJournal
@@ -182,6 +183,9 @@ def test_a_tie_is_an_ending_that_the_journal_keeps() -> None:
         assert status.equal == {"x": {"arms": ["a", "b"], "apart": apart}}
         assert "x is closed as equal, a and b differ by at most 0." in headline(status)
     assert test.history()[-1].body["as_equal"]["x"]["arms"] == ["a", "b"]
+    kept = snapshots.restore(snapshots.take(test._ledger.known()))
+    assert kept is not None
+    assert kept.equal == test.status().equal
 
 
 def test_closing_without_a_word_is_the_same_event_as_ever() -> None:
