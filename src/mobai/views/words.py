@@ -24,6 +24,7 @@ _HOLES = {
 
 if TYPE_CHECKING:
     from mobai.engine import Verdict
+    from mobai.engine.contention import Contention
     from mobai.engine.explain import Explanation
     from mobai.live.status import Status
     from mobai.theory.differences import Differences
@@ -54,8 +55,15 @@ def settled_answer(verdict: Verdict, m: int) -> str:
 
 def is_best(verdict: Verdict, m: int) -> bool:
     """Whether a decision proves that an arm is best, and not only that it is within eps of that."""
-    left = [one.left for one in verdict.contention if one.objective == verdict.problem.objective_names[m]]
-    return verdict.problem.objectives[m].eps == 0 or verdict.answers[m : m + 1] in left
+    found = _contention(verdict, m)
+    proven = found is not None and found.left == (verdict.answers[m],)
+    return verdict.problem.objectives[m].eps == 0 or proven
+
+
+def _contention(verdict: Verdict, m: int) -> Contention | None:
+    """Return who may still be best in an objective, None if that is not known."""
+    name = verdict.problem.objective_names[m]
+    return next((one for one in verdict.contention if one.objective == name), None)
 
 
 def _near_best(verdict: Verdict, m: int) -> str:
@@ -67,26 +75,30 @@ def contention_text(verdict: Verdict, m: int) -> str:
 
     For example "a and b differ by at most 0.014; c is out", or "a is within 0.02 of the best, which may be b or c".
     """
-    found = [one for one in verdict.contention if one.objective == verdict.problem.objective_names[m]]
-    if not found:
+    found = _contention(verdict, m)
+    if found is None:
         return ""
-    one, parts = found[0], []
-    if len(one.left) == 2 and one.apart is not None:
-        parts.append(f"{_listed(list(one.left))} differ by at most {number_text(one.apart, math.inf)}")
-    elif len(one.left) > 2 and one.within is not None and verdict.leading[m]:
-        others = _listed(_some([name for name in one.left if name != verdict.answers[m]]), "or")
-        near = f"{verdict.answers[m]} is within {number_text(one.within, math.inf)} of the best"
-        parts.append(f"{near}, which may be {others}")
-    if one.out:
-        parts.append(f"{_listed(_some(one.out))} {'is' if len(one.out) == 1 else 'are'} out")
-    return "; ".join(parts)
+    out = f"{_listed(_some(found.out))} {'is' if len(found.out) == 1 else 'are'} out" if found.out else ""
+    return "; ".join(part for part in (_closeness(verdict, m), out) if part)
+
+
+def _closeness(verdict: Verdict, m: int) -> str:
+    """Return how close the arms that may still be best are; nothing if unknown, or if there is only one."""
+    found = _contention(verdict, m)
+    if found is not None and len(found.left) == 2 and found.apart is not None:
+        return f"{_listed(list(found.left))} differ by at most {at_most_text(found.apart)}"
+    if found is None or len(found.left) <= 2 or found.within is None or not verdict.leading[m]:
+        return ""
+    others = _listed(_some([name for name in found.left if name != verdict.answers[m]]), "or")
+    return f"{verdict.answers[m]} is within {at_most_text(found.within)} of the best, which may be {others}"
 
 
 def contention_lines(verdict: Verdict) -> list[str]:
     """Return, for objectives that are open, who may still be best: a line each."""
     names = verdict.problem.objective_names
     found = [(names[m], contention_text(verdict, m)) for m in range(len(names)) if verdict.decisions[m] is None]
-    return [f"{name}: {text}" for name, text in found if text]
+    doubt = "" if verdict.certified else " (not certified)"
+    return [f"{name}: {text}{doubt}" for name, text in found if text]
 
 
 def _some(names: Sequence[str]) -> list[str]:
@@ -115,6 +127,20 @@ def number_text(value: float, width: float) -> str:
         return f"{value:.3g}"
     decimals = max(2 - math.floor(math.log10(width)), 0)
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"
+
+
+def at_most_text(value: float) -> str:
+    """Return a bound in three digits, rounded up: what is proven of the number holds for its text.
+
+    Examples
+    --------
+    >>> at_most_text(0.032311), at_most_text(12.0), at_most_text(0.0)
+    ('0.0324', '12.0', '0')
+    """
+    if value <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return number_text(math.ceil(value / unit - 1e-9) * unit, math.inf)
 
 
 def interval_text(value: float, low: float, high: float) -> str:
@@ -287,25 +313,25 @@ def _outlook(status: Status, m: int) -> str:
     far += f", {plural(waits, 'result')} not counted yet" if waits else ""
     if verdict.problem.objective_names[m] in status.equal:
         equal = status.equal[verdict.problem.objective_names[m]]
-        return f"closed as equal, {_listed(equal['arms'])} differ by at most {number_text(equal['apart'], math.inf)}"
+        return f"closed as equal, {_listed(equal['arms'])} differ by at most {at_most_text(equal['apart'])}"
     if status.state in ("closed", "ended") or more is None:
         return leads + far
     samples = float(more.per_objective[m])
     if is_far_off(samples, verdict):
-        return f"{leads}{far}, {_ending(verdict, m, contention_text(verdict, m))}"
+        return f"{leads}{far}, {_ending(verdict, m)}"
     words = samples_text(samples).replace("roughly", "about")
     return f"{leads}{far}, {words}"
 
 
-def _ending(verdict: Verdict, m: int, contention: str) -> str:
+def _ending(verdict: Verdict, m: int) -> str:
     """Return how to end an objective that would take more than ten times what was spent."""
-    left = [one.left for one in verdict.contention if one.objective == verdict.problem.objective_names[m]]
-    if not contention or not left or len(left[0]) < 2:
+    found = _contention(verdict, m)
+    if found is None or not verdict.certified or not _closeness(verdict, m):
         return "and a decision would take more than ten times the samples so far"
-    either = "either" if len(left[0]) == 2 else verdict.answers[m]
+    either = "either" if len(found.left) == 2 else verdict.answers[m]
     return (
-        f"and a decision would take more than ten times the samples so far: {contention}. If that is close enough, "
-        f"stop here: {either} will do. Next time state eps"
+        f"and a decision would take more than ten times the samples so far: {contention_text(verdict, m)}. If that is "
+        f"close enough, stop here: {either} will do. Next time state eps"
     )
 
 
