@@ -53,3 +53,18 @@ def test_kernels_count_no_references() -> None:
     assert "NRT_incref" not in text
     (text,) = top.inspect_llvm().values()
     assert "NRT_decref" in text
+
+
+@kernel
+def times(vector: Vector, factor: float) -> float:
+    return factor * float(vector[0])
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def products(vector: Vector) -> float:
+    return times(vector, 2) + times(vector, 3)
+
+
+def test_literals_are_not_compiled_apart() -> None:
+    assert products(np.ones(1)) == 5.0
+    assert len(times.overloads) == 1  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mobai.kernels.jit.compiled import kernel
+from mobai.kernels.jit.compiled import kernel, record
 from mobai.kernels.programs.dense import Cube, Matrix, Vector
 
 _EXPONENTS = range(-7, 14)
@@ -45,6 +45,7 @@ MOST_POINTS = 64
 TOLERANCE = 1e-6
 
 
+@record
 class Workspace(NamedTuple):
     """Room for the points of a search, and for a stretch between two of them."""
 

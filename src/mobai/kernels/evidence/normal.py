@@ -78,6 +78,12 @@ def one_bet(n: float, apart: float) -> float:
     return top + math.log(total)
 
 
+@entry
+def log_one_bet(n: float, apart: float) -> float:
+    """Return :func:`one_bet`."""
+    return one_bet(n, apart)
+
+
 @kernel
 def normal_score(gap: float, n_b: float, n_i: float, level: float, beyond: float) -> float:
     """Return the evidence of the pair: the smallest log-wealth of both bets over all common means.

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from mobai.kernels.evidence.costs import renew_pair, renew_row
-from mobai.kernels.jit.compiled import entry, inner_kernel, kernel
+from mobai.kernels.jit.compiled import entry, inner_kernel, kernel, record
 from mobai.kernels.models.dispatch import largest_score, likelihood_cost, noise_at, pair_score
 from mobai.kernels.programs.dense import Integers, Vector
 from mobai.kernels.stats.observations import ObservationArrays, breaks_limits, keeps_limits
@@ -19,6 +19,7 @@ from mobai.kernels.stats.observations import ObservationArrays, breaks_limits, k
 MIXTURE, KAUFMANN_KOOLEN, THEORY, EMPIRICAL = 0, 1, 2, 3
 
 
+@record
 class Prices(NamedTuple):
     """What pairs pay when arms come and go (mobai.rules.stopping.roster), in nats."""
 

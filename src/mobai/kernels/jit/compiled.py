@@ -24,6 +24,7 @@ from mobai.kernels.jit.cache import cache_directory
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=type[Any])
 
 # Operations whose order may change, so that they are done several numbers at a time.
 _REORDERED = {"nnan", "nsz", "reassoc", "contract", "arcp"}
@@ -62,14 +63,23 @@ def fast_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compile_part(function, _nrt=False, fastmath=_REORDERED)
 
 
+def record(made_by: C) -> C:
+    """Let kernels hand over the named tuples of a class by their address: those that Python makes, of many arrays."""
+    if not interpreted():
+        from mobai.kernels.jit.records import register
+
+        register(made_by)
+    return made_by
+
+
 def _compile_part(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     if interpreted():
         return function
-    from mobai.kernels.jit.draft import draft_options
+    from mobai.kernels.jit.draft import draft_options, without_literals
 
     # Said to all: what is left unsaid is inherited from the caller that is being compiled.
     options = {"forceinline": False, **options}
-    return _compile(function, no_cpython_wrapper=True, **draft_options(), **options)
+    return without_literals(_compile(function, no_cpython_wrapper=True, **draft_options(), **options))
 
 
 def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:

@@ -47,6 +47,22 @@ def draft_options() -> dict[str, Any]:
     return {"pipeline_class": DraftCompiler}
 
 
+def without_literals(compiled: Any) -> Any:
+    """Let numba compile a kernel once for all integers, not for every one that some caller writes out, and for others.
+
+    Where a variable begins as 0, numba would try that 0 first, and drop what it has compiled when it sees the rest.
+    """
+    from numba.types import unliteral
+
+    resolve = compiled.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return resolve(tuple(map(unliteral, args)), {name: unliteral(given) for name, given in kws.items()})
+
+    compiled.get_call_template = get_call_template
+    return compiled
+
+
 class _WithoutEnvironment:
     """A code generator that leaves environments alone: a draft has no place in memory to keep one."""
 

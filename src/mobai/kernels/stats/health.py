@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mobai.kernels.jit.compiled import entry, kernel
+from mobai.kernels.jit.compiled import entry, kernel, record
 from mobai.kernels.models.dispatch import has_range, knows_noise
 from mobai.kernels.programs.dense import Cube, Integers, IntMatrix, Matrix, Vector, copy
 from mobai.kernels.stats.observations import ObservationArrays
 
 
+@record
 class HealthArrays(NamedTuple):
     """Per metric, or per metric and arm."""
 

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from mobai.kernels.evidence.coupled import Workspace
-from mobai.kernels.jit.compiled import inner_kernel, kernel
+from mobai.kernels.jit.compiled import inner_kernel, kernel, record
 from mobai.kernels.programs.dense import Cube, Integers, IntMatrix, Matrix, Vector
 
 # How the rewards of an objective are modelled: known sd, unknown sd per arm, a known range, one unknown sd.
@@ -40,6 +40,7 @@ UNKNOWN = 1e150
 ROUNDING = 1e-15
 
 
+@record
 class ObjectiveArrays(NamedTuple):
     """What is known about each objective."""
 
@@ -50,6 +51,7 @@ class ObjectiveArrays(NamedTuple):
     bins: Integers  # into how many the range is divided for the histograms; UNIT only
 
 
+@record
 class LimitArrays(NamedTuple):
     """The guardrails, and what is known of every arm in view of them."""
 
@@ -60,6 +62,7 @@ class LimitArrays(NamedTuple):
     touched: Integers  # of each arm: 1 if it was told something in this moment
 
 
+@record
 class ObservationArrays(NamedTuple):
     """The statistics of every arm, and what follows from them.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mobai.kernels.jit.compiled import entry, kernel
+from mobai.kernels.jit.compiled import entry, kernel, record
 from mobai.kernels.programs.dense import Integers, Matrix
 
 # Rewards are equal up to this part of their scatter and their size: sums of rounded numbers differ in the last digits.
 SAME_SCATTER, SAME_SIZE = 1e-9, 4e-16
 
 
+@record
 class RepeatArrays(NamedTuple):
     """Per objective and arm."""
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mobai.kernels.evidence.costs import renew_arm
 from mobai.kernels.evidence.scores import Prices, Scoring, weakest_pair
-from mobai.kernels.jit.compiled import inner_kernel, kernel
+from mobai.kernels.jit.compiled import inner_kernel, kernel, record
 from mobai.kernels.models.dispatch import shares_noise
 from mobai.kernels.programs.dense import Cube, Integers, Matrix, Vector
 from mobai.kernels.stats.observations import ObservationArrays
@@ -21,6 +21,7 @@ from mobai.kernels.stats.updates import add_reward, end_moment
 IntCube = npt.NDArray[np.int64]
 
 
+@record
 class RewardBlocks(NamedTuple):
     """A block of rewards for every arm: its n-th pull gets the n-th row, whichever rule asks."""
 
@@ -28,6 +29,7 @@ class RewardBlocks(NamedTuple):
     used: Integers  # rows of each arm's block that are used up
 
 
+@record
 class Ladder(NamedTuple):
     """The levels of several stopping rules (rows), ascending, and what has been decided at each.
 
@@ -49,6 +51,7 @@ class Ladder(NamedTuple):
     focus: bool  # whether objectives decided everywhere are sampled for no more
 
 
+@record
 class TrialArrays(NamedTuple):
     """What a compiled trial works on; everything but the coins is changed in place."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mobai.kernels.jit.compiled import entry, kernel
+from mobai.kernels.jit.compiled import entry, kernel, record
 from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.observations import ObservationArrays
 from mobai.kernels.trials.trial import Ladder, TrialArrays, begin, draw
 
 
+@record
 class Race(NamedTuple):
     """Who is still in for the current objective, and what has been decided."""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.kernels.evidence.limits import distance, easiest_to_break
-from mobai.kernels.jit.compiled import kernel
+from mobai.kernels.jit.compiled import kernel, record
 from mobai.kernels.models.dispatch import gap_between, knows_noise, planning_noise
 from mobai.kernels.programs.dense import Integers, Matrix, Vector
 from mobai.kernels.stats.observations import BASELINE, BROKEN, KEPT, LIMIT_OPEN, METRIC, ObservationArrays
@@ -23,6 +23,7 @@ CLOSED = 1e3
 LEAST_ESTIMATE = 1e-4
 
 
+@record
 class PlanArrays(NamedTuple):
     """What the rules that solve programs carry from pull to pull; each uses what it needs.
 
