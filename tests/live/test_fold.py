@@ -17,7 +17,7 @@ from mobai.store.journal import Event, MemoryJournal
 MIXED = [
     "click:bernoulli",
     "latency:min:gaussian=10",
-    "score:bounded=0..1:eps=0.01",
+    "score:bounded=0..10:eps=0.1",
     "load:shared-variance",
     "t:unknown-variance",
 ]
@@ -33,7 +33,7 @@ def journal_of(pulls: int, *, objectives: list[str], trouble: bool, rule: str = 
         drawn = {
             "click": float(rng.random() < 0.3 + shift),
             "latency": rng.normal(80 + 8 * shift, 10) + (300 if rng.random() < 0.002 else 0),
-            "score": float(rng.choice([rng.beta(5 + 2 * shift, 3), 1.0], p=[0.9, 0.1])),
+            "score": 10 * float(rng.choice([rng.beta(5 + 2 * shift, 3), 1.0], p=[0.9, 0.1])),
             "load": rng.normal(5 + shift, 1),
             "t": round(rng.normal(shift), 1),
         }
