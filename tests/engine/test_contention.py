@@ -131,8 +131,14 @@ def test_other_thresholds_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("behind", "said"),
     [
-        (0.4, r"a and b differ by at most 0\.\d+; c is out\. If that is close enough, stop here: either will do\."),
-        (0.05, r"b is within 0\.\d+ of the best, which may be a or c\. If .* enough, stop here: b will do\."),
+        (
+            0.4,
+            r"a and b differ by at most 0\.\d+; c is out\. If .* stop here: either will do \(close it as equal\)\.",
+        ),
+        (
+            0.05,
+            r"b is within 0\.\d+ of the best, which may be a or c\. If .* stop here: b will do \(close it as equal\)\.",
+        ),
     ],
 )
 def test_after_a_long_tie_the_headline_says_how_to_end_it(behind: float, said: str) -> None:

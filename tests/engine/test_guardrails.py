@@ -9,9 +9,11 @@ import pytest
 
 from mobai import GLR, InputError, Instance, Policy, Problem, TopTwo, Uniform, simulate
 from mobai.engine import Engine, Session
+from mobai.kernels.stats.observations import LimitState
 from mobai.lab.environment import Environment
 from mobai.problem.guardrail import NOBODY
 from mobai.rules.stopping.roster import Roster
+from mobai.theory.intervals import Intervals, confidence_intervals, fit_to_limits
 
 CLICK, ERRORS = [0.2, 0.6, 0.45, 0.3], [0.02, 0.4, 0.03, 0.02]
 GUARDRAIL = "errors:bernoulli:at-most=0.1:eps=0.1"
@@ -38,6 +40,31 @@ def test_the_best_of_those_that_keep_the_limit() -> None:
     assert [verdict.limit_status(0, i) for i in (1, 2)] == ["broken", "kept"]
     assert session.engine.barred.tolist() == [False, True, False, False]
     assert session.intervals(0.1).lower.shape == (4, 2)
+
+
+def test_intervals_agree_with_what_is_said_of_limits() -> None:
+    engine = play(instance()).engine
+    problem, limits = engine.problem, engine.limits(np.log(10))
+    found = engine.intervals(np.log(10))
+    alone = confidence_intervals(problem, engine.observations, engine._evidence.changing.interval_levels(np.log(10)))
+    m = problem.metric_names.index("errors")
+    for i, state in enumerate(limits[0]):
+        if state == LimitState.BROKEN:
+            assert found.lower[i, m] >= 0.1
+        if state == LimitState.KEPT:
+            assert found.upper[i, m] <= 0.2
+    assert (found.lower[:, m] > alone.lower[:, m]).any() or (found.upper[:, m] < alone.upper[:, m]).any()
+    assert ((found.lower >= alone.lower) & (found.upper <= alone.upper)).all()
+
+
+def test_limits_cut_intervals_on_their_own_side_only() -> None:
+    problem = Problem(3, ["x:bernoulli"], guardrails=["y:bounded=0..10:at-least=4:eps=1"])
+    lower, upper = np.array([[0.0, 1.0]] * 3), np.array([[1.0, 9.0]] * 3)
+    upper[2, 1] = 3.5  # nothing of it keeps the limit, which it is said to keep
+    states = [[LimitState.KEPT, LimitState.BROKEN, LimitState.BROKEN]]
+    found = fit_to_limits(problem, Intervals(lower, upper, np.zeros(1, bool), True), states)
+    assert found.lower[:, 1].tolist() == [3.0, 1.0, 1.0]
+    assert found.upper[:, 1].tolist() == [9.0, 4.0, 3.5]
 
 
 def test_a_barred_arm_is_asked_for_no_more() -> None:

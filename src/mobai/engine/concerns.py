@@ -22,7 +22,7 @@ from mobai.theory.observations import Observations
 from mobai.theory.thresholds import no_prices
 
 # How much of an arm's rewards must be at the end of a range to be remarked on.
-_EDGE_SHARE, _EDGE_LEAST = 0.05, 100
+_EDGE_SHARE, _EDGE_OF_SCORES, _EDGE_LEAST = 0.05, 0.4, 100
 
 
 class Concern(NamedTuple):
@@ -40,11 +40,14 @@ def reward_concerns(problem: Problem, observations: Observations, health: Health
 
 
 def _drift(problem: Problem, observations: Observations, health: HealthArrays) -> list[Concern]:
-    found = []
+    found: list[Concern] = []
+    if problem.design is not None and problem.design.kind == "rounds":
+        return found  # which are there because levels drift
     tests = len(problem.metrics) * problem.shape[0]
     both = health.earlier, health.early
     apart = [_may_differ(problem, observations, early, math.log(tests / RATE)) for early in both]
-    for m, arm in np.argwhere(apart[0] | apart[1]).tolist():
+    means = np.array([not metric.family.counts_wins for metric in problem.metrics])  # what wins do not compare
+    for m, arm in np.argwhere((apart[0] | apart[1]) & means[:, None]).tolist():
         for early in (health.earlier[m, arm], health.early[m, arm]):
             if not (early[0] > 0 and _is_change(problem, observations, m, arm, early, tests)):
                 continue
@@ -69,7 +72,8 @@ def _edges(problem: Problem, observations: Observations, health: HealthArrays) -
     for m, metric in enumerate(problem.metrics):
         whole = _whole_numbers(metric.family, observations.arrays.histograms[m])
         share = health.at_top[m] / np.maximum(counts[m], 1)
-        many = (counts[m] >= _EDGE_LEAST) & (share > _EDGE_SHARE)
+        perfect = metric.direction == "max" and metric.family.range == (0.0, 1.0)  # scores, of which 1 is not unusual
+        many = (counts[m] >= _EDGE_LEAST) & (share > (_EDGE_OF_SCORES if perfect else _EDGE_SHARE))
         if many.any() and not whole and metric.otherwise != metric.family.range[1]:
             arm = int(np.argmax(np.where(many, share, 0)))
             text = (

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from mobai.engine.evidence import Evidence
 from mobai.engine.family_check import FamilyCheck
 from mobai.engine.reward_health import kept_of_health, new_health, restored_health, with_one_more_arm
 from mobai.engine.sampling_view import SamplingView
+from mobai.engine.standings import HardItem, Standing
 from mobai.engine.verdict import Verdict
 from mobai.errors import InputError
 from mobai.kernels.evidence.scores import Scoring
@@ -40,7 +41,7 @@ from mobai.rules.stopping import Decision, ScoresPairs, SharesDelta, StoppingRul
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.differences import Differences, difference_intervals
 from mobai.theory.forecast import Remaining, at_least, remaining_samples, remaining_with_limits
-from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals
+from mobai.theory.intervals import IntervalLevels, Intervals, confidence_intervals, fit_to_limits
 from mobai.theory.observations import Moment, Observations
 
 # How rare an extreme may be that must not hide, in data from the world.
@@ -168,15 +169,16 @@ class Engine:
         return arms[row], memory
 
     def _scarce_arm(self) -> int | None:
-        """Return the arm with the fewest rewards, if nothing but their number keeps every objective open."""
+        """Return the arm that lacks most rewards, if nothing but their number keeps some objective open."""
         x = self._known_delta()
         still_open = [m for m, one in enumerate(self._evidence.monitor.decisions(x)) if one is None]
-        if not still_open or not all(self._evidence.is_held(m, self.level(x)) for m in still_open):
+        held = [m for m in still_open if self._evidence.is_held(m, self.level(x))]
+        if not held:
             return None
         arms, seen = self.sampling.arms, self.sampling.observations.arrays
         # Those that are still to come, and those that wait to become evidence, are on their way.
         on_their_way = seen.counts + seen.pending - self.observations.arrays.counts[:, arms]
-        lacking = (self._lacking(still_open)[:, arms] - on_their_way[: self.problem.shape[1]]).max(axis=0)
+        lacking = (self._lacking(held)[:, arms] - on_their_way[: self.problem.shape[1]]).max(axis=0)
         return arms[int(lacking.argmax())] if lacking.max() > 0 else None
 
     def forget_choices(self) -> None:
@@ -363,20 +365,49 @@ class Engine:
         return Verdict(
             problem=self.problem,
             log_inv_delta=x,
-            leaders=tuple(self.observations.leaders.tolist()),
-            leading=tuple(self.observations.leads(m) for m in range(self.problem.shape[1])),
+            leaders=tuple(self.leaders.tolist()),
+            leading=tuple(self.leads(m) for m in range(self.problem.shape[1])),
             decisions=self._evidence.monitor.decisions(x),
             evidence=frozen(self._evidence.monitor.evidence(self.observations)),
-            threshold=frozen(np.full(self.problem.shape[1], self.stopping.level(self._at_start, x))),
+            threshold=frozen(np.full(self.problem.shape[1], self.level(x))),
             pulls=self.asks.answered,
             proven=self.stopping.certified,
             doubts=self._doubts(x),
             limits=self.limits(x),
-            held=tuple(self._evidence.is_held(m, self.level(x)) for m in range(self.problem.shape[1])),
+            held=tuple(self._is_held(m, x) for m in range(self.problem.shape[1])),
             least=int(self._least),
             contention=self.contention(x) if contention else (),
             reaches=partial(self.stopping.reached, self._at_start),
         )
+
+    @property
+    def leaders(self) -> IntArray:
+        """The arm that looks best in every objective. Shape (M,)."""
+        return self.observations.leaders
+
+    def leads(self, m: int) -> bool:
+        """Whether the leader of an objective is above all others."""
+        return self.observations.leads(m)
+
+    def _is_held(self, m: int, x: float) -> bool:
+        """Whether an objective has the evidence, and too few rewards to rule out rare extremes."""
+        return self._evidence.is_held(m, self.level(x))
+
+    def room(self) -> int | None:
+        """Return how many may be asked for before something comes, None for any number."""
+        return None
+
+    def place(self, number: int) -> int | None:  # noqa: ARG002
+        """Return the index of an ask, where arms are measured on the same things."""
+        return None
+
+    def standings(self) -> tuple[Standing, ...]:
+        """Return how every arm stands to the leader of every objective, where all are measured on the same things."""
+        return ()
+
+    def hardest(self, count: int, item: Callable[[int], str | int]) -> tuple[HardItem, ...]:  # noqa: ARG002
+        """Return, per objective, the items on which the leader loses most; ``item`` says what is at an index."""
+        return ()
 
     def _doubts(self, x: float) -> tuple[str | None, ...]:
         """Return, per metric, what speaks against its family; of its shape only once something is decided of it."""
@@ -424,7 +455,8 @@ class Engine:
         if self.problem.guardrails:
             # An arm decided on is the best of those that keep every limit, not of all.
             decided = (None,) * len(decided)
-        return confidence_intervals(self.problem, self.observations, levels, decided)
+        found = confidence_intervals(self.problem, self.observations, levels, decided)
+        return fit_to_limits(self.problem, found, self.limits(x))
 
     def differences(self, log_inv_delta: float | None = None) -> Differences | None:
         """Return by how much every arm differs from the baseline, metric by metric; None without a baseline."""
@@ -500,17 +532,20 @@ class Engine:
     ) -> None:
         """Take over the state of an engine with the same start; ValueError or KeyError if it cannot be."""
         self.problem = problem
-        self._evidence.restore(problem, _part_of(state, "observed_"), decisions)
-        self.asks.restore(_part_of(state, "asks_"))
+        self._restore_evidence(state, decisions)
+        self.asks.restore(part_of_state(state, "asks_"))
         self._barred = self._broken()
         self._enrol()
-        self.sampling.observations.restore(_part_of(state, "sampled_"))
-        self._check.restore(_part_of(state, "check_"))
+        self.sampling.observations.restore(part_of_state(state, "sampled_"))
+        self._check.restore(part_of_state(state, "check_"))
         if self.health is not None:
-            self.health = restored_health(self.health, _part_of(state, "health_"))
+            self.health = restored_health(self.health, part_of_state(state, "health_"))
         self.past = [(name, Decision(*one)) for name, one in past]
         memory = [state[f"memory_{n}"] for n in range(len(self._memory))]
         self._memory = type(self._memory)(*memory) if memory else self._memory
+
+    def _restore_evidence(self, state: dict[str, Any], decisions: Sequence[Decision | None]) -> None:
+        self._evidence.restore(self.problem, part_of_state(state, "observed_"), decisions)
 
     def _set_focus(self, at: float | None) -> None:
         """Turn sampling away from what is decided and from arms that break a limit; wait for these no longer."""
@@ -569,6 +604,6 @@ def _part_of_rows(rows: Rows | None, row: int, end: int, moment: int, last: int,
     return Rows(rows.arms[row:end], rows.values[row:end], rows.first[row:end], rows.ends[moment:last] - row)
 
 
-def _part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+def part_of_state(state: dict[str, Any], prefix: str) -> dict[str, Any]:
     """Return the entries whose names begin with a prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}

@@ -16,6 +16,7 @@ from mobai.kernels.trials.engine import follow
 from mobai.problem import IntArray, Problem
 from mobai.rules.stopping import ArmsMayChange, Decision, StoppingRule
 from mobai.rules.stopping.glr import RosterMonitor
+from mobai.rules.stopping.paired import PairedMonitor
 from mobai.theory.observations import Moment, Observations
 
 # How many looks, at least, take longer one by one than compiling what follows them.
@@ -39,7 +40,7 @@ class Evidence:
     ) -> None:
         self.observations = Observations(problem)
         self.monitor = stopping.start(problem, log_inv_delta)
-        if least and isinstance(self.monitor, RosterMonitor):
+        if least and isinstance(self.monitor, RosterMonitor | PairedMonitor):
             extremes = [objective.family.hides_extremes for objective in problem.objectives]
             self.monitor.least[:] = np.where(extremes, least, 0.0)
         self._stopping = stopping.name

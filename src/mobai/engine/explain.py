@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -85,7 +85,22 @@ def explain(engine: Engine, x: float, rng: np.random.Generator) -> Explanation:
     return Explanation(pairs, limits, name, reason, _sentences(engine, x, pairs, limits))
 
 
+@runtime_checkable
+class ComparesPairs(Protocol):
+    """An engine that compares pairs of arms in its own way, and says itself why an arm is next."""
+
+    def pairs(self, x: float) -> tuple[Pair, ...]:
+        """Return every rival of every objective's leader, the one that holds it up first."""
+        ...
+
+    def reason(self, arm: int) -> str:
+        """Return why an arm is next, in words."""
+        ...
+
+
 def _pairs(engine: Engine, x: float) -> tuple[Pair, ...]:
+    if isinstance(engine, ComparesPairs):
+        return engine.pairs(x)
     problem, observations = engine.problem, engine.observations
     level, scoring = engine.level(x), engine.scoring()
     found = []
@@ -129,6 +144,8 @@ def _next(engine: Engine, rng: np.random.Generator) -> tuple[int | None, str]:
     except InputError as error:
         return None, str(error)
     name = engine.problem.arms[arm]
+    if isinstance(engine, ComparesPairs):
+        return arm, f"{name} is next: {engine.reason(arm)}"
     free = engine.active & ~engine.barred
     if free.sum() == 1:
         return arm, f"{name} is next: all other arms break a limit"
@@ -180,7 +197,7 @@ def _held_up(engine: Engine) -> list[str]:
     for m, metric in enumerate(problem.metrics):
         if m in waiting:
             values, number, arm = waiting[m][1:]
-            ends = "or dropped" if metric.has_range else "or dropped as lost"
+            ends = "or dropped" if metric.has_worst else "or dropped as lost"
             ends = ends if metric.window is None else "or its window is over"
             found.append(
                 f"{metric.name}: {plural(values, 'result')} told, and no evidence before assignment {number} "

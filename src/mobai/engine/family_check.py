@@ -119,14 +119,16 @@ class FamilyCheck:
             return f"the rewards of {problem.arms[lost]!r} {_ROUNDED_AWAY}"
         if family.known_noise:
             excess = float((arrays.scatter[m] / problem.sd[:, m] ** 2).sum())
-            if _too_large(excess, pairs):
+            if exceeds(excess, pairs):
                 found = math.sqrt(excess / pairs)
                 return (
                     f"rewards scatter {found:.3g} times as much as the sd stated; use unknown-variance or a larger sd"
                 )
         repeats = self._found.repeats[m]
         constant = (neighbours >= 2) & (repeats == neighbours)
-        if family.continuous and (constant.any() or _too_many(repeats, self._found.near[m])):
+        if family.continuous and (
+            constant.any() or repeats_too_often(int(repeats.sum()), int(self._found.near[m].sum()))
+        ):
             share = f"{repeats.sum():,.0f} of {pairs:,.0f} rewards equal the one before, more than rounding explains"
             seen = np.isfinite(self._found.last[m])
             zero_or_one = np.isin(np.abs(self._found.last[m][seen]), (0.0, 1.0)).all()
@@ -217,7 +219,14 @@ def _shuffled(places: Integers, rewards: FloatArray) -> tuple[Integers, FloatArr
     return np.take_along_axis(places, order, 0), np.take_along_axis(rewards, order, 0)
 
 
-def _too_large(excess: float, degrees: float) -> bool:
+def chance_of_shape(values: FloatArray) -> float:
+    """Return the chance of so much skewness and kurtosis in Gaussian numbers."""
+    away = values - values.mean()
+    moments = (np.array([float((away**power).sum())]) for power in (2, 3, 4))
+    return float(_shape(np.array([float(len(values))]), *moments)[0])
+
+
+def exceeds(excess: float, degrees: float) -> bool:
     """Whether a chi-square variable is far beyond what chance explains."""
     if excess <= _SD_EXCEEDED**2 * degrees:
         return False
@@ -240,9 +249,9 @@ def _noisiest(scatter: FloatArray, degrees: FloatArray) -> int | None:
     return int(arms[tails.argmin()]) if tails.min() < _UNLIKELY_SCATTER / len(scatter) else None
 
 
-def _too_many(repeats: FloatArray, near: FloatArray) -> bool:
-    """Whether, of all rewards close to the one before, more are equal to it than rounding explains."""
-    equal, close = int(repeats.sum()), int(repeats.sum() + near.sum())
+def repeats_too_often(equal: int, near: int) -> bool:
+    """Whether, of all numbers close to the one before, more are equal to it than rounding explains."""
+    close = equal + near
     if equal <= _LARGEST_SHARE * close:
         return False
     from scipy.special import bdtrc

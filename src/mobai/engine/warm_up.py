@@ -12,14 +12,16 @@ from mobai.engine.asks import Resolution
 from mobai.engine.engine import Engine
 from mobai.engine.evidence import WORTH_COMPILING
 from mobai.engine.explain import explain
+from mobai.engine.paired import PairedEngine
 from mobai.errors import InputError
 from mobai.kernels import interpreted
 from mobai.kernels.evidence.limits import look_at_limits
 from mobai.kernels.jit.cache import is_cold
-from mobai.problem import Problem
+from mobai.problem import Design, Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
+from mobai.rules.sampling.race import Race
 from mobai.rules.sampling.uniform import Uniform
-from mobai.rules.stopping import GLR
+from mobai.rules.stopping import GLR, Paired
 
 _log = logging.getLogger(__name__)
 
@@ -31,16 +33,19 @@ def kernels_are_cold() -> bool:
 
 @cache
 def announce_compiling() -> None:
-    """Tell whoever watches, in a terminal or a notebook, that the first use on a machine takes a while."""
-    watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-    if watched and kernels_are_cold():
+    """Tell whoever watches, or reads the log, that the first use on a machine takes a while."""
+    if sys.stderr is not None and kernels_are_cold():
         sys.stderr.write("mobai: compiling, once on this machine: that takes about 40 s (`mobai warm` does it ahead)\n")
 
 
 def warm_up(rule: SamplingRule) -> None:
     """Compile, or load from the cache, every kernel that an experiment with this rule calls."""
-    if isinstance(rule, CompiledRule) and not interpreted():
+    if interpreted():
+        return
+    if isinstance(rule, CompiledRule):
         _play(rule)
+    elif isinstance(rule, Race):
+        warm_up_races()
 
 
 @lru_cache(maxsize=64)
@@ -61,6 +66,20 @@ def _play(rule: SamplingRule) -> None:
         engine.differences()
         explain(engine, 1e-3, rng)
         look_at_limits(engine.observations.arrays)
+
+
+@cache
+def warm_up_races() -> None:
+    """Compile, or load from the cache, every kernel that experiments on items and in rounds call."""
+    problem = Problem(
+        2, ["a:bernoulli", "b:gaussian=1", "c:unknown-variance"], baseline="arm 0", design=Design("stream")
+    )
+    engine, rng = PairedEngine(problem, Paired(), log_inv_delta=1.0, ahead=None), np.random.default_rng(0)
+    for step in range(8):
+        engine.tell(engine.ask(engine.choose(rng)), [float(step % 2), float(step), float(step)])
+    engine.verdict(contention=True)
+    engine.intervals()
+    engine.standings()
 
 
 def warm_up_following() -> None:

@@ -1,6 +1,16 @@
 """What is known beforehand: problems, instances, objectives, families."""
 
-from mobai.problem.family import Bernoulli, Bounded, Family, Gaussian, SharedVariance, SubGaussian, UnknownVariance
+from mobai.problem.design import Design
+from mobai.problem.family import (
+    Bernoulli,
+    Bounded,
+    Family,
+    Gaussian,
+    SharedVariance,
+    SubGaussian,
+    UnknownVariance,
+    Wins,
+)
 from mobai.problem.guardrail import Guardrail
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective
@@ -10,6 +20,7 @@ __all__ = [
     "Arm",
     "Bernoulli",
     "Bounded",
+    "Design",
     "Family",
     "FloatArray",
     "Gaussian",
@@ -21,4 +32,5 @@ __all__ = [
     "SharedVariance",
     "SubGaussian",
     "UnknownVariance",
+    "Wins",
 ]

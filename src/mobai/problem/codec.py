@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 
 from mobai.errors import InputError
+from mobai.problem.design import Design, design_of
 from mobai.problem.instance import Instance
 from mobai.problem.objective import Objective, read_option
 from mobai.problem.problem import Problem
 
 
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """Return a problem as plain data; None for noise that is not known."""
+def problem_json(problem: Problem, *, names_items: bool = True) -> dict[str, Any]:
+    """Return a problem as plain data; None for noise that is not known. Items may be counted, in place of names."""
     return {
         "arms": list(problem.arms),
         "objectives": [str(objective) for objective in problem.objectives],
         **({"guardrails": [str(guardrail) for guardrail in problem.guardrails]} if problem.guardrails else {}),
         **({"baseline": problem.baseline} if problem.baseline is not None else {}),
+        **_design_json(problem.design, names_items),
         "sd": [[None if math.isnan(value) else value for value in row] for row in problem.sd.tolist()],
     }
 
@@ -30,7 +32,17 @@ def problem_of(facts: Mapping[str, Any]) -> Problem:
     sd = np.array([[math.nan if value is None else value for value in row] for row in facts["sd"]])
     objectives = [_objective(text) for text in facts["objectives"]]
     limits = {"guardrails": facts.get("guardrails", ()), "baseline": facts.get("baseline")}
-    return Problem(facts["arms"], objectives, sd, **limits)
+    design = design_of(facts.get("items"), facts.get("rounds", False))
+    return Problem(facts["arms"], objectives, sd, **limits, design=design)
+
+
+def _design_json(design: Design | None, named: bool) -> dict[str, Any]:
+    """Return a design as :func:`design_of` reads it: items or how many there are, ``"stream"``, or rounds."""
+    if design is None:
+        return {}
+    if design.kind == "rounds":
+        return {"rounds": True}
+    return {"items": list(design.names) if named and design.names is not None else design.size or "stream"}
 
 
 def instance_json(instance: Instance) -> dict[str, Any]:

@@ -52,6 +52,8 @@ class Family:
         Whether two rewards are never equal, but for rounding.
     hides_extremes
         Whether the noise is estimated from the rewards alone, so that extremes that have not come yet are not in it.
+    counts_wins
+        Whether only counts which of two arms is better on the same thing, not by how much.
     """
 
     word: ClassVar[str] = ""
@@ -61,6 +63,7 @@ class Family:
     noise_follows_mean: ClassVar[bool] = False
     continuous: ClassVar[bool] = False
     hides_extremes: ClassVar[bool] = False
+    counts_wins: ClassVar[bool] = False
 
     @property
     def scale(self) -> float | None:
@@ -300,8 +303,17 @@ class Bounded(Family):
         return super().__str__() + ("" if self.bins is None else f":bins={self.bins}")
 
 
+@dataclass(frozen=True)
+class Wins(Family):
+    """Any numbers: an arm is better if it is so on more of the things that both are measured on, by however much."""
+
+    word: ClassVar[str] = "wins"
+    model: ClassVar[str] = "student"  # which keeps means and their scatter, to be looked at
+    counts_wins: ClassVar[bool] = True
+
+
 FAMILIES: dict[str, type[Family]] = {
-    family.word: family for family in (Gaussian, SubGaussian, UnknownVariance, SharedVariance, Bernoulli, Bounded)
+    family.word: family for family in (Gaussian, SubGaussian, UnknownVariance, SharedVariance, Bernoulli, Bounded, Wins)
 }
 
 
@@ -339,7 +351,7 @@ def short_forms() -> list[str]:
     Examples
     --------
     >>> short_forms()
-    ['gaussian=SD', 'subgaussian=SD', 'unknown-variance', 'shared-variance', 'bernoulli', 'bounded=LOW..HIGH']
+    ['gaussian=SD', 'subgaussian=SD', 'unknown-variance', 'shared-variance', 'bernoulli', 'bounded=LOW..HIGH', 'wins']
     """
     names = {
         word: "..".join(field.name.upper() for field in stated_fields(family)) for word, family in FAMILIES.items()

@@ -73,9 +73,9 @@ class Objective:
         check_window(self.name, self.family, self.window, self.otherwise)
 
     @property
-    def has_range(self) -> bool:
-        """Whether there is a worst and a best that it could be."""
-        return math.isfinite(self.family.range[0])
+    def has_worst(self) -> bool:
+        """Whether there is a worst that it could be: an end of its range, or the loss of a comparison."""
+        return math.isfinite(self.family.range[0]) or self.family.counts_wins
 
     @property
     def sign(self) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
+from mobai.problem.design import Design
 from mobai.problem.family import Gaussian, choices_for
 from mobai.problem.guardrail import Guardrail
 from mobai.problem.objective import Objective, is_name
@@ -81,6 +82,8 @@ class Problem:
         (``"errors:bernoulli:at-most=0.02:eps=0.005"``).
     baseline
         An arm that all others are compared with, metric by metric.
+    design
+        How arms are measured on the same things; None where every sample is one of an arm alone.
 
     Attributes
     ----------
@@ -117,6 +120,7 @@ class Problem:
         *,
         guardrails: Sequence[Guardrail | str] = (),
         baseline: str | None = None,
+        design: Design | None = None,
     ) -> None:
         self.arms = _arm_names(arms)
         self.objectives = read_objectives(objectives)
@@ -126,6 +130,8 @@ class Problem:
             raise InputError("baseline", f"must be one of {', '.join(self.arms)}, not {baseline!r}")
         self.shape = len(self.arms), len(self.objectives)
         self.metrics = (*self.objectives, *_guarded_only(self.objectives, self.guardrails))
+        self.design = design
+        _check_design(design, self.metrics, self.guardrails)
         self.objective_names = tuple(objective.name for objective in self.objectives)
         self.metric_names = tuple(metric.name for metric in self.metrics)
         self.sd = _known_noise(sd, (len(self.arms), len(self.metrics)), self.metrics)
@@ -144,16 +150,18 @@ class Problem:
         A guardrail makes one per arm, or one per other arm if it is a margin, and twice as many without a tolerance; a
         baseline makes one per other arm and metric.
         """
-        arms, objectives = self.shape
+        arms = self.shape[0]
+        # With wins there may be no best arm, and nobody is right by being the last one left.
+        pairs = sum(arms if objective.family.counts_wins else arms - 1 for objective in self.objectives)
         limits = sum(one.claims * (arms if one.of is None else arms - 1) for one in self.guardrails)
         compared = (arms - 1) * len(self.metrics) if self.baseline is not None else 0
-        return objectives * (arms - 1), limits + compared
+        return pairs, limits + compared
 
     def with_arms(self, arms: Sequence[str], sd: FloatArray) -> Problem:
         """Return the same with other arms, of this noise."""
         guardrails = [one for one in self.guardrails if one.of is None or one.of in arms]
         baseline = self.baseline if self.baseline in arms else None
-        return Problem(arms, self.objectives, sd, guardrails=guardrails, baseline=baseline)
+        return Problem(arms, self.objectives, sd, guardrails=guardrails, baseline=baseline, design=self.design)
 
     def arm(self, arm: int | str) -> Arm:
         """Return an arm, given by its index or its name."""
@@ -224,8 +232,8 @@ class Problem:
         """Two problems are equal when everything known about them is."""
         if not isinstance(other, Problem):
             return NotImplemented
-        mine = (self.arms, self.objectives, self.guardrails, self.baseline)
-        same = mine == (other.arms, other.objectives, other.guardrails, other.baseline)
+        mine = (self.arms, self.objectives, self.guardrails, self.baseline, self.design)
+        same = mine == (other.arms, other.objectives, other.guardrails, other.baseline, other.design)
         return same and np.array_equal(self.sd, other.sd, equal_nan=True)
 
     __hash__ = None  # type: ignore[assignment]
@@ -234,7 +242,23 @@ class Problem:
         """Name the arms and objectives; the noise is an array and stays out."""
         limits = f", guardrails={[str(one) for one in self.guardrails]}" if self.guardrails else ""
         compared = f", baseline={self.baseline!r}" if self.baseline is not None else ""
-        return f"Problem(arms={list(self.arms)}, objectives={[str(o) for o in self.objectives]}{limits}{compared})"
+        measured = f", design={self.design}" if self.design is not None else ""
+        names = f"arms={list(self.arms)}, objectives={[str(o) for o in self.objectives]}"
+        return f"Problem({names}{limits}{compared}{measured})"
+
+
+def _check_design(design: Design | None, metrics: Sequence[Objective], guardrails: Sequence[Guardrail]) -> None:
+    """Refuse metrics and limits that a design cannot weigh, and wins without one."""
+    for metric in metrics:
+        if design is not None:
+            design.check(metric)
+        elif metric.family.counts_wins:
+            raise InputError(
+                "wins compare arms on the same things: say items=... or rounds=True (--items, --rounds)",
+                metric=metric.name,
+            )
+    if design is not None and guardrails:
+        raise InputError("guardrails", f"are not for {design.words} yet: limits take samples of each arm")
 
 
 def _oriented_ranges(objectives: tuple[Objective, ...]) -> tuple[FloatArray, FloatArray]:

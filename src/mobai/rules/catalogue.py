@@ -13,6 +13,7 @@ from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.d_tracking import DTracking
 from mobai.rules.sampling.frank_wolfe import FrankWolfeSampling
 from mobai.rules.sampling.mo_bai import MOBAI
+from mobai.rules.sampling.race import Race
 from mobai.rules.sampling.successive_elimination import SuccessiveElimination
 from mobai.rules.sampling.top_two import TopTwo
 from mobai.rules.sampling.track_and_stop import TrackAndStop
@@ -27,6 +28,8 @@ SAMPLING: dict[str, Callable[..., SamplingRule]] = {
     SuccessiveElimination.name: SuccessiveElimination,
     Uniform.name: Uniform,
 }
+# Those that need a design: an engine of its own chooses for them.
+OF_DESIGNS: dict[str, Callable[..., SamplingRule]] = {Race.name: Race}
 
 
 def sampling_rule(text: str) -> SamplingRule:
@@ -47,6 +50,8 @@ def sampling_rule(text: str) -> SamplingRule:
     name, options = parse_spec(text)
     if ":" in name:
         return _build(name, _own_class(name), options)
+    if name in OF_DESIGNS:
+        return _build(name, OF_DESIGNS[name], options)
     if name not in SAMPLING:
         known = f"{', '.join(SAMPLING)} or package.module:Class"
         raise InputError("rule", f"must be one of {known}, not {name!r}{did_you_mean(name, SAMPLING)}")
@@ -144,7 +149,7 @@ def rule_spec(rule: SamplingRule) -> str:
 def rule_address(rule: SamplingRule) -> str:
     """Write a rule as text that :func:`sampling_rule` reads back in another process."""
     made = type(rule)
-    if SAMPLING.get(rule.name) is made:
+    if made in (SAMPLING.get(rule.name), OF_DESIGNS.get(rule.name)):
         return rule_spec(rule)
     address = f"{made.__module__}:{made.__qualname__}"
     _, _, options = rule_spec(rule).partition(":")

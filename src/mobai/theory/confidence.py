@@ -20,13 +20,13 @@ def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | Non
     700.0
     >>> resolve_log_inv_delta(1.5)
     Traceback (most recent call last):
-    mobai.errors.InputError: delta must be a number between 0 and 1, both excluded, not 1.5
+    mobai.errors.InputError: delta must be a number between 0 and 1, both excluded, not 1.5; did you mean 0.015?
     """
     if (delta is None) == (log_inv_delta is None):
         raise InputError("exactly one of delta and log_inv_delta must be given")
     if log_inv_delta is None:
         if not _is_real(delta) or not 0 < delta < 1:
-            raise InputError("delta", f"must be a number between 0 and 1, both excluded, not {delta!r}")
+            raise InputError("delta", f"must be a number between 0 and 1, both excluded, not {delta!r}{_meant(delta)}")
         return -math.log(delta)
     if not _is_real(log_inv_delta) or not 0 < log_inv_delta <= _LARGEST:
         raise InputError(
@@ -58,6 +58,16 @@ def binary_relative_entropy(log_inv_delta: float) -> float:
     if delta >= 0.5:
         return 0.0
     return (1 - 2 * delta) * (log_inv_delta + math.log1p(-delta))
+
+
+def _meant(delta: object) -> str:
+    """Return what somebody may have meant who wrote percents."""
+    percents = str(delta).strip().removesuffix("%")
+    try:
+        meant = float(percents) / 100
+    except ValueError:
+        return ""
+    return f"; did you mean {meant:g}?" if 0.01 <= meant < 0.5 and percents != str(meant) else ""
 
 
 def _is_real(value: object) -> TypeGuard[float]:

@@ -74,10 +74,10 @@ def difference_intervals(
     lower[flipped], upper[flipped] = -upper[flipped], -lower[flipped]
     verdicts = np.where(better, 1, np.where(worse, -1, 0)).astype(np.intp)
     ends = lower.T + 0.0, upper.T + 0.0
-    return Differences(base, *ends, verdicts, *_lifts(base, *ends, means))
+    return Differences(base, *ends, verdicts, *lifts_of(base, *ends, means))
 
 
-def _lifts(base: int, lower: FloatArray, upper: FloatArray, means: Intervals) -> tuple[FloatArray, FloatArray]:
+def lifts_of(base: int, lower: FloatArray, upper: FloatArray, means: Intervals) -> tuple[FloatArray, FloatArray]:
     """Return differences as shares of the baseline's mean, where that is proven to be positive; NaN elsewhere.
 
     All intervals hold on one event, so that what follows from those of the difference and of the baseline holds on it,

@@ -9,12 +9,14 @@ right together with probability 1 - delta. Derivation: docs/guarantee.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mobai.kernels.models import dispatch
+from mobai.kernels.stats.observations import LimitState
 from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import INTERVAL_SHARE, union_level
@@ -76,6 +78,25 @@ def confidence_intervals(
     lower[:, flipped], upper[:, flipped] = -upper[:, flipped], -lower[:, flipped]
     # Adding zero turns minus zero into zero.
     return Intervals(lower + 0.0, upper + 0.0, contradicted, decided is not None)
+
+
+def fit_to_limits(problem: Problem, found: Intervals, states: Sequence[Sequence[LimitState]]) -> Intervals:
+    """Return intervals that use, at no further price, which arms are said to keep or to break which limit.
+
+    Where an interval has nothing on that side of the limit, it stays as it is: one of the two is wrong.
+    """
+    lower, upper = found.lower.copy(), found.upper.copy()
+    for guardrail, row in zip(problem.guardrails, states, strict=True):
+        if guardrail.limit is None:  # a margin says nothing of a single mean
+            continue
+        m, at_most = problem.metric_names.index(guardrail.metric), guardrail.at_most is not None
+        for state, end, is_below in (
+            (LimitState.KEPT, guardrail.bound, at_most),
+            (LimitState.BROKEN, guardrail.limit, not at_most),
+        ):
+            said = np.array([one == state for one in row]) & (lower[:, m] <= end) & (upper[:, m] >= end)
+            (upper if is_below else lower)[said, m] = end
+    return found._replace(lower=lower, upper=upper)
 
 
 def _fit(

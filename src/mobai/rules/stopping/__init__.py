@@ -11,6 +11,7 @@ from mobai.rules.stopping.base import (
 )
 from mobai.rules.stopping.elimination import Elimination
 from mobai.rules.stopping.glr import GLR
+from mobai.rules.stopping.paired import Paired
 from mobai.rules.stopping.records import EvidenceRecords
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "EvidenceRecords",
     "Laddered",
     "Monitor",
+    "Paired",
     "ScoresPairs",
     "SharesDelta",
     "StoppingRule",

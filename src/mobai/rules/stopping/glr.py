@@ -133,6 +133,10 @@ class GLR:
 
     def start(self, problem: Problem, log_inv_delta: float | None = None) -> GLRMonitor:
         """Begin to follow an experiment."""
+        if problem.design is not None:
+            raise InputError(
+                "design", f"{problem.design.words} are for live experiments, mobai.race and tables of items"
+            )
         return (RosterMonitor if self.fits_intervals else GLRMonitor)(self, problem, log_inv_delta)
 
 
