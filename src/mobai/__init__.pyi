@@ -7,6 +7,7 @@ from mobai.engine import Policy as Policy
 from mobai.engine import Session as Session
 from mobai.engine import Verdict as Verdict
 from mobai.engine.concerns import Concern as Concern
+from mobai.engine.standings import Standing as Standing
 from mobai.errors import ConflictError as ConflictError
 from mobai.errors import ConvergenceError as ConvergenceError
 from mobai.errors import InputError as InputError
@@ -16,12 +17,18 @@ from mobai.errors import TieError as TieError
 from mobai.lab.results import Results as Results
 from mobai.lab.simulate import simulate as simulate
 from mobai.lab.summary import Summary as Summary
+from mobai.lab.tables import TableInstance as TableInstance
+from mobai.lab.tables import TableRaces as TableRaces
 from mobai.lab.warm_up import compile_kernels as compile_kernels
 from mobai.live.assignments import Assignment as Assignment
+from mobai.live.assignments import PlacedAssignment as PlacedAssignment
 from mobai.live.copies import backup as backup
 from mobai.live.copies import copy as copy
 from mobai.live.copies import restore as restore
 from mobai.live.experiment import Experiment as Experiment
+from mobai.live.race import RaceResult as RaceResult
+from mobai.live.race import race as race
+from mobai.live.race_loop import RaceError as RaceError
 from mobai.live.settings import Settings as Settings
 from mobai.live.status import Status as Status
 from mobai.live.storage import delete as delete
@@ -33,6 +40,7 @@ from mobai.live.verify import verify as verify
 from mobai.problem import Arm as Arm
 from mobai.problem import Bernoulli as Bernoulli
 from mobai.problem import Bounded as Bounded
+from mobai.problem import Design as Design
 from mobai.problem import Family as Family
 from mobai.problem import Gaussian as Gaussian
 from mobai.problem import Guardrail as Guardrail
@@ -42,6 +50,7 @@ from mobai.problem import Problem as Problem
 from mobai.problem import SharedVariance as SharedVariance
 from mobai.problem import SubGaussian as SubGaussian
 from mobai.problem import UnknownVariance as UnknownVariance
+from mobai.problem import Wins as Wins
 from mobai.rules.sampling.base import CompiledRule as CompiledRule
 from mobai.rules.sampling.base import SamplingRule as SamplingRule
 from mobai.rules.sampling.d_tracking import DTracking as DTracking

@@ -194,6 +194,8 @@ def _instead_of(text: str) -> str:
     """Return what to write instead of something that others take for a number."""
     if text.strip().lower() in ("nan", "na", "n/a", "null", "none", "-"):
         return "; leave the cell empty if it is missing"
+    if text.strip().lower() in ("yes", "no", "y", "n", "t", "f"):
+        return "; write 1 for yes and 0 for no"
     return "; decimals are written with a point" if re.fullmatch(r"\s*-?[\d.]*\d,\d+\s*", text) else ""
 
 

@@ -175,7 +175,7 @@ def test_recording() -> None:
     test = Experiment.create(MemoryJournal(), "x", ["A", "B"], OBJECTIVES)
     assignment = test.record("B", {"signup": 1})
     test.tell(assignment, {"revenue": 20.0})
-    assert test.status().pulls.tolist() == [[0, 0], [1, 1]]
+    assert test.status().rewards.tolist() == [[0, 0], [1, 1]]
     assert test.status().pending == 0
     for arm, metrics, message in (
         ("C", {"signup": 1}, "arm must be one of A, B, not 'C'"),

@@ -48,10 +48,19 @@ def fill(journal: Journal) -> None:
     two = Experiment.create(journal, "two arms", ["A", "B"], ["score:bounded=0..10:eps=0.5", "t:min:unknown-variance"])
     for one in two.ask(30):
         two.tell(one, {"score": 5.0 + 0.1 * (one.id % 7), "t": 30.0 + one.id % 5})
+    items = [f"question {number}: <b>?" for number in range(60)]
+    race = Experiment.create(
+        journal, "on items", ADVERTS, ["score:bounded=0..1", "t:min:wins"], items=items, baseline="bold"
+    )
+    for _ in range(70):
+        for one in race.ask(2, if_decided="stop"):
+            place, level = ADVERTS.index(one.arm), (one.index or 0) % 7 / 10
+            score = 0.1 + level + 0.1 * (place == 1) + 0.01 * ((place * 7 + (one.index or 0)) % 5)
+            race.tell(one, {"score": score, "t": 5.0 + place + 3 * ((place + (one.index or 0)) % 3)})
     names = [LONG, *(f"arm {number}" for number in range(2, 41))]
     metrics = [f"{LONG}:gaussian=1", "b:min:gaussian=1"]
     many = Experiment.create(journal, f"forty: {LONG}", names, metrics, baseline=LONG)
     tell_some(many, 200, gap=0.7)
 
 
-NAMES = ["running", "decided", "paused", "closed", "nothing yet", "two arms", f"forty: {LONG}"]
+NAMES = ["running", "decided", "paused", "closed", "nothing yet", "two arms", "on items", f"forty: {LONG}"]

@@ -173,10 +173,10 @@ def test_resuming_says_first_that_nothing_is_certified_any_more(
 ) -> None:
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     words = ("run", "--storage", storage, "--name", "x", "--arm", "A,B", "--metric", "c:bernoulli", "--max-pulls", "4")
-    code, _, err = mobai(capsys, *words, "--command", "echo '{\"c\": 2}'")
+    code, _, err = mobai(capsys, *words, "--on-refused", "drop", "--command", "echo '{\"c\": 2}'")
     assert code == 2
     assert "must be 0 or 1, not 2" in err
     _, _, err = mobai(capsys, *words, "--command", "echo '{\"c\": 1}'")
     lines = err.splitlines()
     assert lines[0].startswith("mobai: resuming x, 0 pulls so far")
-    assert lines[1].startswith("mobai: not certified: 1 lost because of their value")
+    assert lines[1].startswith("mobai: not certified: 5 lost because of their value")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.command import mobai
 
@@ -33,3 +35,22 @@ def test_plan_as_json(capsys: pytest.CaptureFixture[str], table: str) -> None:
 def test_plan_of_many_arms_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     out = mobai(capsys, "plan", "snw")[1]
     assert "and 176 more arms" in out
+
+
+def test_races_are_planned_from_a_pilot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rng, file = np.random.default_rng(0), tmp_path / "pilot.csv"
+    levels = rng.random(60) * 0.6
+    rows = [
+        f"{arm},q{n},{levels[n] + gain:.4f}" for n in range(60) for arm, gain in (("a", 0.1), ("b", 0.2), ("c", 0.05))
+    ]
+    file.write_text("\n".join(["model,question,score", *rows, "a,only,0.5"]))
+    words = ("plan", str(file), "--arm-column", "model", "--item-column", "question", "--metric", "score:bounded=0..1")
+    code, out, _ = mobai(capsys, *words, "--json")
+    assert code == 0
+    facts = json.loads(out)
+    assert facts["all"] == 180
+    assert facts["measurements"]["items"][2] <= 180
+    assert facts["measurements"]["items"][0] <= facts["measurements"]["items"][1]
+    code, out, _ = mobai(capsys, *words)
+    assert "these 60 items, and no others" in out
+    assert mobai(capsys, "plan", "ads", "--metric", "x:bernoulli")[2].strip().endswith("an instance states its own")

@@ -232,7 +232,7 @@ def test_an_experiment_that_was_deleted_and_created_anew(storage: str, tmp_path:
         for call in calls:
             with pytest.raises(HistoryChangedError, match="deleted and created anew"):
                 call()
-        assert again.status().pulls.sum() == 0
+        assert again.status().rewards.sum() == 0
         restore(tmp_path / "kept.db", storage, replace=True)
         with pytest.raises(HistoryChangedError):
             again.ask()

@@ -36,7 +36,7 @@ def facts(test: Experiment) -> str:
     """Everything that can be said about an experiment, to the last bit."""
     status = test.status()
     tables = (status.intervals.lower, status.intervals.upper, status.means, status.verdict.evidence)
-    counts = (status.asked, status.answered, status.pulls, status.active)
+    counts = (status.asked, status.answered, status.rewards, status.active)
     return json.dumps(
         [[np.asarray(table).tobytes().hex() for table in (*tables, *counts)], status.verdict.decisions, status.past]
     )

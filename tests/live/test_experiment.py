@@ -98,7 +98,7 @@ def test_assignments_expire_and_what_comes_late_is_kept_aside(monkeypatch: pytes
     now[0] += 1000
     # What is missing of an assignment that was told in part is left out, too.
     status = test.status()
-    assert (status.expired, status.incomplete, status.pulls.sum()) == (3, 0, 1)
+    assert (status.expired, status.incomplete, status.rewards.sum()) == (3, 0, 1)
     test.tell(three, {"latency": 4.0})
     assert test.status().late == 2
     test.drop(two)

@@ -123,7 +123,7 @@ def test_what_an_earlier_version_decided_stands() -> None:
     one, two = test.ask(2)
     assert [event.kind for event in test.history()] == ["created", "stood", "asked"]
     test.tell(two, {"click": 1})
-    assert test.status().pulls.sum() == 1
+    assert test.status().rewards.sum() == 1
     again = Experiment.load(journal, "x")
     assert again.verdict().decisions == test.replay().verdict.decisions == (Decision(1, 40, 7.0), None)
     assert again.verify().intact

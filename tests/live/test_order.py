@@ -38,7 +38,7 @@ def test_what_waits_is_told() -> None:
     one, *others = test.ask(30)
     test.tell_all([(other, {"c": 1, "s": 0}) for other in others])
     assert [held[:4] for held in test.status().waiting] == [("c", 29, 1, "A"), ("s", 29, 1, "A")]
-    assert test.status().pulls.sum() == 0
+    assert test.status().rewards.sum() == 0
     assert test.verdict().pulls == 29
     assert "29 results of c wait for assignment 1 (A, asked 0 seconds ago): report it, or drop it" in str(test.status())
     test.tell(one, {"c": 1})
@@ -46,7 +46,7 @@ def test_what_waits_is_told() -> None:
     assert "and reported without it): report it, or null if it will not come" in str(test.status())
     test.tell(one, {"s": None})
     assert test.status().waiting == ()
-    assert test.status().pulls.sum(axis=0).tolist() == [30, 29]
+    assert test.status().rewards.sum(axis=0).tolist() == [30, 29]
 
 
 def test_a_retired_arm_holds_nobody_up_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_what_was_told_before_an_arm_was_retired_counts_in_its_order() -> None:
         test.retire_arm("C")
         if late:
             test.tell(a, {"c": 0})
-        return int(test.status().pulls[2, 0])
+        return int(test.status().rewards[2, 0])
 
     assert rewards_of_the_retired(late=False) == rewards_of_the_retired(late=True) == 2
 
@@ -89,7 +89,7 @@ def test_reading_as_told_says_what_was_reported() -> None:
     test = new("c:bernoulli", "s:bernoulli", order="told")
     for one in test.ask(5):
         test.tell(one, {"c": 1})
-    assert (test.verdict().pulls, test.status().incomplete, test.status().pulls.sum()) == (5, 5, 0)
+    assert (test.verdict().pulls, test.status().incomplete, test.status().rewards.sum()) == (5, 5, 0)
     assert "Nothing has been reported yet" not in str(test.status())
 
 
@@ -119,5 +119,5 @@ def test_what_was_dropped_expires_as_well(monkeypatch: pytest.MonkeyPatch) -> No
     assert [held[:3] for held in test.status().waiting] == [("t", 1, 1)]
     clock[0] += 61
     assert test.status().waiting == ()
-    assert (test.status().dropped, test.status().pulls.sum()) == (1, 1)
+    assert (test.status().dropped, test.status().rewards.sum()) == (1, 1)
     assert test.verify().intact

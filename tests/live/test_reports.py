@@ -37,7 +37,7 @@ def test_telling_twice() -> None:
             test.tell(two, nothing)
     with pytest.raises(InputError, match="assignment 2 is for the arm 'B' here, not 'Y'"):
         test.tell(mobai.Assignment(2, "Y"), {"click": 1})
-    assert test.status().pulls.sum() == 2
+    assert test.status().rewards.sum() == 2
     assert test.status().pending == 1
 
 
@@ -50,7 +50,7 @@ def test_metrics_one_after_the_other() -> None:
         whole.tell(one, metrics)
         parts.tell(two, {"latency": metrics["latency"]})
         parts.tell(two, {"click": metrics["click"]})
-    assert whole.status().pulls.tolist() == parts.status().pulls.tolist()
+    assert whole.status().rewards.tolist() == parts.status().rewards.tolist()
     assert whole.status().answered.tolist() == parts.status().answered.tolist()
     assert parts.verdict().pulls == 20
 
@@ -110,7 +110,7 @@ def test_reports_by_assignment() -> None:
     test = new()
     one, two = test.ask(2)
     test.tell_all({one: {"click": 1}, two: {"click": 0}})
-    assert test.status().pulls[:, 0].sum() == 2
+    assert test.status().rewards[:, 0].sum() == 2
 
 
 def test_nan_is_no_reward() -> None:
@@ -184,6 +184,6 @@ def test_partial_answers_in_any_order_are_counted_once() -> None:
         for n in order:
             test.tell(*parts[n])
         status = test.status()
-        assert status.pulls.tolist() == [[1, 1], [1, 1], [0, 0]]
+        assert status.rewards.tolist() == [[1, 1], [1, 1], [0, 0]]
         assert (status.answered.tolist(), status.pending) == ([1, 1, 0], 0)
         assert status.means[0, 1] == 80.0

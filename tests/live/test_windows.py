@@ -42,13 +42,13 @@ def test_what_has_not_come_counts_as_what_it_does_otherwise(clock: list[float]) 
     one, two, three = test.ask(3)
     test.tell(two, {"signup": 1})
     clock[0] += 3599
-    assert test.status().pulls.sum() == 0
+    assert test.status().rewards.sum() == 0
     test.tell(three, {"signup": 1})
     clock[0] += 2
     status = test.status()
     assert lapses(test) == [[[1, {"signup": 0.0}]]]
     assert status.means.ravel().tolist() == [0.5, 1.0]
-    assert (status.pulls.sum(), status.pending, status.waiting) == (3, 0, ())
+    assert (status.rewards.sum(), status.pending, status.waiting) == (3, 0, ())
     # Too late: it is kept aside, once, and changes nothing.
     for _ in range(2):
         test.tell(one, {"signup": 1})
@@ -66,7 +66,7 @@ def test_exactly_once_in_many_processes(clock: list[float], make_journal: Callab
     others = [Experiment.load(make_journal(), "x") for _ in range(4)]
     clock[0] += 4000
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda one: (one.status().pulls.sum(), one.ask()[0].id), others))
+        found = list(pool.map(lambda one: (int(one.status().rewards.sum()), one.ask()[0].id), others))
     assert [pulls for pulls, _ in found] == [40] * 4
     again = Experiment.load(make_journal(), "x")
     assert sum(len(batch) for batch in lapses(again)) == 40  # type: ignore[arg-type,misc]
@@ -78,12 +78,12 @@ def test_after_a_restart_and_only_what_is_due(clock: list[float]) -> None:
     test = new(journal, SIGNUP, "seconds:min:bounded=0..30:window=30s:otherwise=30", "cost:gaussian=1")
     (one,) = test.ask()
     clock[0] += 31
-    assert Experiment.load(journal, "x").status().pulls.sum(axis=0).tolist() == [0, 1, 0]
+    assert Experiment.load(journal, "x").status().rewards.sum(axis=0).tolist() == [0, 1, 0]
     clock[0] += 3600
     loaded = Experiment.load(journal, "x")
-    assert loaded.status().pulls.sum(axis=0).tolist() == [1, 1, 0]
+    assert loaded.status().rewards.sum(axis=0).tolist() == [1, 1, 0]
     loaded.tell(one, {"cost": 1.0})
-    assert loaded.status().pulls.sum(axis=0).tolist() == [1, 1, 1]
+    assert loaded.status().rewards.sum(axis=0).tolist() == [1, 1, 1]
     assert loaded.status().last_report_at == clock[0]
 
 
@@ -102,9 +102,9 @@ def test_clocks_that_jump(clock: list[float]) -> None:
     (ahead,) = test.ask()
     clock[0] -= 86400
     clock[0] += 3700
-    assert test.status().pulls.sum() == 2
+    assert test.status().rewards.sum() == 2
     clock[0] += 86400
-    assert test.status().pulls.sum() == 3
+    assert test.status().rewards.sum() == 3
     assert lapses(test)[1] == [[ahead.id, {"signup": 0.0}]]
 
 
@@ -115,7 +115,7 @@ def test_a_process_that_is_ahead_settles_early_and_honest_reports_are_kept_aside
     test.status()
     clock[0] -= 7200
     test.tell_all([(one, {"signup": 1}), (two, {"signup": 0})])
-    assert (test.status().late, test.status().pulls.sum()) == (1, 2)
+    assert (test.status().late, test.status().rewards.sum()) == (1, 2)
     # What was told in time is another matter.
     (three,) = test.ask()
     test.tell(three, {"signup": 0})
@@ -141,7 +141,7 @@ def test_a_closed_experiment_stays_as_it_is(clock: list[float]) -> None:
     test.ask()
     test.close()
     clock[0] += 4000
-    assert test.status().pulls.sum() == 0
+    assert test.status().rewards.sum() == 0
 
 
 def test_windows_of_limits(clock: list[float]) -> None:
@@ -155,7 +155,7 @@ def test_windows_of_limits(clock: list[float]) -> None:
     (one,) = test.ask()
     test.tell(one, {"click": 1})
     clock[0] += 11
-    assert test.status().pulls.tolist() == [[1, 1], [0, 0]]
+    assert test.status().rewards.tolist() == [[1, 1], [0, 0]]
 
 
 def test_the_short_form() -> None:
@@ -202,7 +202,7 @@ def test_what_waits_for_its_window_alone_is_not_dropped_by_age(clock: list[float
     assert test.drop_older(10) == 2
     assert (test.status().incomplete, test.status().dropped) == (1, 1)
     test.tell(one, {"signup": 1})
-    assert test.status().pulls[0].tolist() == [1, 1]
+    assert test.status().rewards[0].tolist() == [1, 1]
     assert three.id == 3
 
 

@@ -30,6 +30,25 @@ def errors(reply: Reply) -> dict[str, str]:
     return dict(re.findall(r'id="error-([\w-]+)">([^<]*)<', reply.data.decode()))
 
 
+def test_a_metric_ends_in_a_tie_if_it_is_ticked(client: Client) -> None:
+    fields = {**BASE, "name": "tied", "do": "create"}
+    assert send(client, "/new", fields).code in (200, 303)
+    client(
+        "POST",
+        f"{API}/tied/observations",
+        {"observations": [{"arm": "AB"[n % 2], "metrics": {"m": n // 2 % 2}} for n in range(400)]},
+    )
+    form = client("GET", "/e/tied/do/close").data.decode()
+    (history,) = re.findall(r'name="history" value="([^"]+)"', form)
+    assert re.search(r'name="equal-0" value="m"> m: A and B differ by at most 0\.\d+', form)
+    wrong = send(client, "/e/tied/do/close", {"history": history, "equal-0": "n"})
+    assert (wrong.code, "must be objectives that are open" in wrong.data.decode()) == (422, True)
+    assert client("GET", f"{API}/tied").json["state"] == "running"
+    assert send(client, "/e/tied/do/close", {"history": history, "equal-0": "m"}).code in (200, 303)
+    status = client("GET", f"{API}/tied").json
+    assert (status["state"], status["equal"]["m"]["arms"]) == ("closed", ["A", "B"])
+
+
 def test_a_window_is_stated_in_the_form(client: Client) -> None:
     fields = {**BASE, "name": "spring", "metric-0-window": "1h", "metric-0-otherwise": "0", "do": "create"}
     assert send(client, "/new", fields).code in (200, 303)

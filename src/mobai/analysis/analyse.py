@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai import views
+from mobai.analysis.guess import guess
+from mobai.analysis.items import ASSUMPTION_OF_ITEMS, engine_of_items
 from mobai.analysis.logs import (
     ASSUMPTION,
     ASSUMPTION_OF_ORDER,
@@ -23,6 +25,8 @@ from mobai.analysis.logs import (
 from mobai.engine import RARE, Engine, Verdict
 from mobai.engine.concerns import reward_concerns
 from mobai.engine.engine import check_rare
+from mobai.engine.standings import Standing
+from mobai.errors import InputError
 from mobai.extras import need
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
 from mobai.rules.sampling.uniform import Uniform
@@ -55,6 +59,8 @@ class Analysis:
         What the guarantee rests on, in a sentence.
     findings
         What looks wrong in the order of the rows; or that nothing was looked for, because the order is not known.
+    standings
+        How every arm stands to the leader of every objective, where all were measured on the same items.
     """
 
     verdict: Verdict
@@ -66,6 +72,7 @@ class Analysis:
     differences: Differences | None = None
     assumption: str = ASSUMPTION
     findings: tuple[str, ...] = ()
+    standings: tuple[Standing, ...] = ()
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the means with their intervals, objective by objective; return the figure, or save it."""
@@ -101,7 +108,7 @@ class Analysis:
 
 def analyse(
     data: Any,
-    objectives: Sequence[Objective | str],
+    objectives: Sequence[Objective | str] | None = None,
     *,
     arm: str = "arm",
     arms: Sequence[str] | None = None,
@@ -111,6 +118,7 @@ def analyse(
     baseline: str | None = None,
     ordered: bool = False,
     time: str | None = None,
+    item: str | None = None,
     rare: float | None = RARE,
 ) -> Analysis:
     """Say what observations that are already there prove, as a live experiment would have.
@@ -139,6 +147,9 @@ def analyse(
     time
         The column that says when each row's arm was chosen, a number or ISO 8601; rows are read in that order, those of
         the same time together.
+    item
+        The column that says what each row's arm was measured on: a question, a file, a split. Arms are then compared
+        by their differences on the same items, which are taken for a sample of those that you want to know about.
     rare
         How rare an extreme may be that must not hide in an unknown or shared variance; None to rule them out.
 
@@ -151,36 +162,60 @@ def analyse(
     """
     x = resolve_log_inv_delta(delta)
     limits: dict[str, Any] = {"guardrails": guardrails, "baseline": baseline}
-    log = read_log(data, objectives, arm=arm, arms=arms, sd=sd, time=time, **limits)
+    if objectives is None:
+        found = guess(data, None if arm == "arm" else arm, [item, time])
+        raise InputError("objectives", f"must be named; they seem to be {list(found.objectives)}, arm={found.arm!r}")
+    if item is not None and (ordered or time is not None):
+        raise InputError("item", "goes without ordered and time: the order of items does not matter")
+    log = read_log(data, objectives, arm=arm, arms=arms, sd=sd, time=time, item=item, **limits)
     return analyse_log(log, x, ordered=ordered or time is not None, rare=rare)
 
 
-def analyse_log(log: Log, log_inv_delta: float, *, ordered: bool = False, rare: float | None = RARE) -> Analysis:
-    """Say what a log proves, as one moment or, ``ordered``, row by row."""
+def analyse_log(
+    log: Log,
+    log_inv_delta: float,
+    *,
+    ordered: bool = False,
+    rare: float | None = RARE,
+    doubts: Sequence[str] = (),
+) -> Analysis:
+    """Say what a log proves, as one moment or, ``ordered``, row by row; with ``doubts``, nothing is certified."""
     problem = log.problem
     check_rare(rare)
-    engine = Engine(problem, Uniform(), GLR(), log_inv_delta=log_inv_delta, rare=rare, follows_health=ordered)
-    if ordered:
-        together = np.zeros(len(log.arms), np.bool_) if log.with_the_one_before is None else log.with_the_one_before
-    else:
-        together = np.arange(len(log.arms)) > 0
-    engine.ingest(log.arms, log.rewards, together)
+    engine = _engine_of(log, log_inv_delta, ordered, rare)
     counts = engine.observations.pulls
     rows = np.bincount(log.arms, minlength=problem.shape[0])
+    if log.items is not None:  # of which every arm could have been measured on each
+        rows[:] = len(set(log.items))
     with np.errstate(invalid="ignore"):
         means = np.where(counts > 0, engine.observations.means * problem.signs + 0.0, np.nan)
-    verdict = replace(engine.verdict(contention=True), alarms=tuple(looks_sorted(log)) if ordered else ())
+    alarms = (*doubts, *(looks_sorted(log) if ordered else ()))
+    intervals = engine.intervals()
     return Analysis(
-        verdict=verdict,
-        intervals=engine.intervals(),
+        verdict=replace(engine.verdict(contention=True), alarms=alarms),
+        intervals=intervals._replace(certified=intervals.certified and not alarms),
         counts=counts,
         missing=rows[:, None] - counts,
         means=means,
         forecast=engine.forecast(),
         differences=engine.differences(),
-        assumption=ASSUMPTION_OF_ORDER if ordered else ASSUMPTION,
-        findings=_findings(engine),
+        assumption=ASSUMPTION_OF_ITEMS if log.items is not None else ASSUMPTION_OF_ORDER if ordered else ASSUMPTION,
+        findings=() if log.items is not None else _findings(engine),
+        standings=engine.standings(),
     )
+
+
+def _engine_of(log: Log, log_inv_delta: float, ordered: bool, rare: float | None) -> Engine:
+    """Return an engine that has read a log."""
+    if log.items is not None:
+        return engine_of_items(log, log_inv_delta, rare)
+    engine = Engine(log.problem, Uniform(), GLR(), log_inv_delta=log_inv_delta, rare=rare, follows_health=ordered)
+    if ordered:
+        together = np.zeros(len(log.arms), np.bool_) if log.with_the_one_before is None else log.with_the_one_before
+    else:
+        together = np.arange(len(log.arms)) > 0
+    engine.ingest(log.arms, log.rewards, together)
+    return engine
 
 
 def _findings(engine: Engine) -> tuple[str, ...]:

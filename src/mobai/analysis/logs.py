@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError, did_you_mean
-from mobai.problem import FloatArray, Guardrail, IntArray, Objective, Problem
+from mobai.problem import Design, FloatArray, Guardrail, IntArray, Objective, Problem
 from mobai.problem.problem import read_objectives
 from mobai.rows import frame_columns, number_in, numbers_in, read_rows
 
@@ -46,12 +46,15 @@ class Log:
         Of each row: one reward per metric, NaN where it is missing.
     with_the_one_before
         Of each row: whether it has the same time as the one before; None without times.
+    items
+        Of each row: what was measured; None where arms were measured on different things.
     """
 
     problem: Problem
     arms: IntArray
     rewards: FloatArray
     with_the_one_before: npt.NDArray[np.bool_] | None = None
+    items: Sequence[Any] | None = None
 
     def rows(self) -> Iterable[tuple[str, dict[str, float | None]]]:
         """Return the name of each row's arm and its metrics, None where missing; rows without any are left out."""
@@ -72,11 +75,12 @@ def read_log(
     guardrails: Sequence[Guardrail | str] = (),
     baseline: str | None = None,
     time: str | None = None,
+    item: str | None = None,
 ) -> Log:
     """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
     if not isinstance(arm, str):
         raise InputError("arm", f"must be the name of a column, not {arm!r}")
-    columns, metrics = _columns_of(data), read_objectives(objectives)
+    columns, metrics = columns_of(data), read_objectives(objectives)
     tied = None
     if time is not None:
         columns, tied = _in_order_of(columns, time)
@@ -85,23 +89,26 @@ def read_log(
     named += [(guardrail.metric, "guardrails") for guardrail in guarded]
     if arm in [name for name, _ in named]:
         raise InputError("arm", f"the column {arm!r} is an objective or a guardrail, too")
-    for column, what in ((arm, "arm"), *named):
+    for column, what in ((arm, "arm"), *named, *([] if item is None else [(item, "item")])):
         if column not in columns:
             guess = did_you_mean(column, list(columns))
             hint = "; name it with --arm-column, or arm=" if what == "arm" and not guess else guess
             raise InputError(what, f"there is no column {column!r}; there are {', '.join(map(str, columns))}{hint}")
     names = [_arm_name(cell, number) for number, cell in enumerate(columns[arm], start=1)]
     known = list(dict.fromkeys(names)) if arms is None else arms
-    problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline)
+    design = None if item is None else Design("stream")
+    problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline, design=design)
     place = {name: index for index, name in enumerate(problem.arms)}
     for number, name in enumerate(names, start=1):
         if name not in place:
             raise InputError("arm", f"must be one of {', '.join(problem.arms)}, not {name!r}", row=number)
     rewards = _table_of(problem, columns)
-    return Log(problem, np.array([place[name] for name in names]), rewards, tied)
+    items = None if item is None else columns[item]
+    return Log(problem, np.array([place[name] for name in names]), rewards, tied, items)
 
 
-def _columns_of(data: Any) -> Columns:
+def columns_of(data: Any) -> Columns:
+    """Return the columns of a file, a data frame or rows; at least one row."""
     columns = None if isinstance(data, str | Path) else frame_columns(data)
     if columns is None:
         if not isinstance(data, str | Path | Iterable):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mobai import views
+from mobai.analysis.guess import GUESSED, Guess, guess
 from mobai.analysis.logs import read_log
 from mobai.cli import loading, options, screen
 from mobai.errors import InputError
@@ -19,12 +21,14 @@ from mobai.theory.confidence import resolve_log_inv_delta
 
 @click.command("analyse")
 @click.argument("file", metavar="FILE")
-@options.objectives_option()
+@options.objectives_option(required=False)
 @options.guardrails_option()
 @options.baseline_option()
-@click.option("--arm-column", default="arm", show_default=True, help="The column that names the arm.")
+@click.option("--arm-column", help="The column that names the arm: arm, unless given.")
+@click.option("--yes", is_flag=True, help="Without --objective: go by what the columns seem to be; never certified.")
 @click.option("--ordered", is_flag=True, help="The rows are in the order in which arms were chosen: look after each.")
 @click.option("--time-column", metavar="COLUMN", help="When each row's arm was chosen; look after each, in that order.")
+@click.option("--item-column", metavar="COLUMN", help="What was measured: arms are compared on the same items.")
 @options.rare_option()
 @options.delta_option()
 @click.option("--plot", metavar="FILE", help="Draw the means with their intervals: .png, .svg or .pdf.")
@@ -32,9 +36,11 @@ from mobai.theory.confidence import resolve_log_inv_delta
 def command(
     file: str,
     objectives: tuple[str, ...],
-    arm_column: str,
+    arm_column: str | None,
+    yes: bool,
     ordered: bool,
     time_column: str | None,
+    item_column: str | None,
     rare: float | None,
     delta: float,
     plot: str | None,
@@ -45,6 +51,8 @@ def command(
 
     The evidence is looked at once, after the last row, so that their order does not matter; with --ordered or
     --time-column after every row. Which arm came next must not have depended on its outcome.
+
+    Without --objective it guesses what the columns are, and says so.
     """
     log_inv_delta = resolve_log_inv_delta(delta)
     if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
@@ -53,16 +61,41 @@ def command(
         need("matplotlib")
         if not Path(plot).absolute().parent.is_dir():
             raise InputError("plot", f"there is no folder {Path(plot).absolute().parent}")
-    log = read_log(file, objectives, arm=arm_column, time=time_column, **limits)
+    doubts: list[str] = []
+    if not objectives:
+        more = "" if item_column is None else f" --item-column {shlex.quote(item_column)}"
+        guessed = _guess(file, arm_column, [time_column, item_column], yes, more)
+        arm_column, objectives, doubts = guessed.arm, guessed.objectives, [GUESSED]
+    if item_column is not None and (ordered or time_column is not None):
+        raise InputError(
+            "--item-column", "goes without --ordered and --time-column: the order of items does not matter"
+        )
+    log = read_log(file, objectives, arm=arm_column or "arm", time=time_column, item=item_column, **limits)
     if len(log.arms) <= loading.MOST_REPORTS:
         interpret()
     # Only now: importing it imports the kernels, one way or the other.
     from mobai.analysis.analyse import analyse_log
 
-    analysis = analyse_log(log, log_inv_delta, ordered=ordered or time_column is not None, rare=rare)
+    analysis = analyse_log(log, log_inv_delta, ordered=ordered or time_column is not None, rare=rare, doubts=doubts)
     if as_json:
         click.echo(json.dumps(views.analysis_json(analysis), indent=2, allow_nan=False))
     else:
         screen.out.print(screen.laid_out_blocks(views.analysis_blocks(analysis)))
     if plot is not None:
         analysis.plot(plot)
+
+
+def _guess(file: str, arm_column: str | None, others: list[str | None], yes: bool, more: str) -> Guess:
+    """Guess what the columns are, and say it with the command that states it; without ``yes``, that is all."""
+    if file == "-":
+        raise InputError("objectives", "must be given for standard input: --objective, once for each")
+    guessed = guess(file, arm_column, but=others)
+    said = [f"mobai: {guessed.arm} seems to name the arm; the metrics seem to be {', '.join(guessed.objectives)}"]
+    said.append(f"mobai: if that is so, state it: {guessed.command(file)}{more}")
+    if not yes:
+        said.append("mobai: or see what it would say, which is not certified, with --yes")
+    for line in said:
+        screen.err.print(line, soft_wrap=True)
+    if not yes:
+        raise click.exceptions.Exit(2)
+    return guessed

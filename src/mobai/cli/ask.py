@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
 
 from mobai.cli import formats, options, screen
 from mobai.cli.loading import load_experiment
+from mobai.live.assignments import assignment_json
 
 
 @click.command("ask")
@@ -30,8 +32,9 @@ def command(name: str, storage: str, form: str, **how: Any) -> None:
     experiment = load_experiment(storage, name)
     assignments = experiment.ask(how.pop("n"), **how)
     if experiment.verdict().stopped:
-        screen.err.print(f"mobai: everything is decided; mobai status {name} says what", soft_wrap=True)
+        screen.err.print(f"mobai: everything is decided; mobai status {shlex.quote(name)} says what", soft_wrap=True)
     if assignments or form != "table":
-        formats.emit([assignment._asdict() for assignment in assignments], form, ("id", "arm"))
+        placed = ("item", "index") if experiment.problem.design is not None else ()
+        formats.emit([assignment_json(one, "id") for one in assignments], form, ("id", "arm", *placed))
     if not assignments:
         raise click.exceptions.Exit(3)

@@ -15,6 +15,8 @@ from mobai.errors import InputError
 from mobai.kernels import interpret
 from mobai.live.experiment_file import EXAMPLE, read_experiment
 from mobai.problem import Problem
+from mobai.problem.design import design_of
+from mobai.rows import read_rows
 
 if TYPE_CHECKING:
     from mobai.live.settings import Settings
@@ -58,6 +60,9 @@ if TYPE_CHECKING:
 @click.option("--no-focus", is_flag=True, help="Go on sampling for objectives that are decided.")
 @click.option("--example", is_flag=True, help="Print an experiment as a file, with comments, and make nothing.")
 @click.option("--check", is_flag=True, help="Say what would be made and what it takes, and make nothing.")
+@options.items_option()
+@options.rounds_option()
+@click.option("--ahead", type=click.IntRange(min=1), help="Of items: how far arms may run ahead of each other.")
 @options.storage_option()
 @click.option("--from", "log", metavar="FILE", help="Take the rows of a log over as its first answers.")
 @click.option("--arm-column", default="arm", show_default=True, help="The column of the log that names the arm.")
@@ -87,6 +92,8 @@ def command(
         choices |= {key: value for key, value in stated.items() if not _was_given(key)}
     elif not objectives:
         raise InputError("--objective", "is missing; once for each metric")
+    if isinstance(choices["items"], str):
+        choices["items"] = items_named(choices["items"])
     if check:
         _check(name, arms, objectives, {**choices, "focus": not no_focus})
         return
@@ -124,6 +131,15 @@ def command(
         screen.say(ASSUMPTION)
 
 
+def items_named(text: str) -> Any:
+    """Return what ``--items`` says: how many there are, ``stream``, or the names in a file: its column id, or item."""
+    if text.isdecimal() or text == "stream":
+        return int(text) if text.isdecimal() else text
+    rows = read_rows(text)
+    column = next((name for name in ("id", "item", "name") if rows and name in rows[0]), None)
+    return len(rows) if column is None else [str(row[column]) for row in rows]
+
+
 def _was_given(option: str) -> bool:
     """Whether an option was given on the command line, where it comes before what a file says."""
     source = click.get_current_context().get_parameter_source(option)
@@ -139,11 +155,14 @@ def _check(name: str, arms: Sequence[str], objectives: Sequence[str], choices: d
 
     check_name(name)
     sd = choices.pop("sd", None)
-    problem = Problem(arms, objectives, sd, guardrails=choices.pop("guardrails"), baseline=choices.pop("baseline"))
+    limits = {key: choices.pop(key) for key in ("guardrails", "baseline")}
+    problem = Problem(arms, objectives, sd, **limits, design=design_of(choices.pop("items"), choices.pop("rounds")))
     settings = new_settings(problem, **choices)
     size = f"{len(problem.arms)} arms, {views.plural(len(problem.objectives), 'objective')}"
     screen.say(f"would create {name}: {size}, delta = {delta_of(settings.log_inv_delta):g}; nothing is made")
     options.say_objectives(problem)
+    if problem.design is not None:
+        return
     half, tenth = (f"{_samples(settings, gap):,}" for gap in (0.5, 0.1))
     screen.say(
         f"to tell two arms apart that differ by half a standard deviation takes about {half} samples of each, by a "

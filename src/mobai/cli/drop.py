@@ -46,6 +46,6 @@ def command(name: str, ids: tuple[int, ...], older_than: str | None, reason: str
 
 def _say_what_waits(experiment: Experiment, reason: str | None) -> None:
     """Say which metrics go on waiting, because there is no worst that they could be."""
-    endless = [metric.name for metric in experiment.problem.metrics if not metric.has_range]
+    endless = [metric.name for metric in experiment.problem.metrics if not metric.has_worst]
     if endless and reason is None:
         screen.say(f"{', '.join(endless)}: has no range, and goes on waiting; --reason lost would leave it out")

@@ -44,7 +44,8 @@ def command(name: str, events: bool, storage: str, form: str, out: Path | None, 
         return
     rows = experiment.records()
     unit = ("unit",) if rows and "unit" in rows[0] else ()
-    columns = ("id", *unit, "arm", "status", "asked_at", *experiment.problem.metric_names)
+    places = ("index", "item") if experiment.problem.design is not None else ()
+    columns = ("id", *unit, "arm", "status", "asked_at", *places, *experiment.problem.metric_names)
     if out is None:
         formats.emit(rows, form, columns, raw=raw)
         return

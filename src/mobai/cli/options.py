@@ -100,7 +100,24 @@ def objectives_option(required: bool = True) -> Decorator:
         required=required,
         metavar="TEXT",
         help="A metric, once for each: name, then after colons min, a family (bernoulli, unknown-variance, "
-        "shared-variance, bounded=1..5, gaussian=20), eps=0.1, window=1h:otherwise=0.",
+        "shared-variance, bounded=1..5, gaussian=20, and with items or rounds wins), eps=0.1, window=1h:otherwise=0.",
+    )
+
+
+def items_option() -> Decorator:
+    """Take what every arm is measured on."""
+    return click.option(
+        "--items",
+        metavar="N|FILE|stream",
+        help="Measure every arm on the same things: how many there are, a file with a row for each, or new ones "
+        "without end; each assignment then says which.",
+    )
+
+
+def rounds_option() -> Decorator:
+    """Offer rounds."""
+    return click.option(
+        "--rounds", is_flag=True, help="Compare arms in rounds, in a random order, so that what drifts for all cancels."
     )
 
 

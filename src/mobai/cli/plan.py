@@ -9,7 +9,10 @@ import click
 import numpy as np
 
 from mobai import LowerBound
+from mobai.analysis.items import table_of
+from mobai.analysis.logs import Log, read_log
 from mobai.cli import options, screen
+from mobai.errors import InputError
 from mobai.lab.instances import find_instance
 from mobai.lab.plan import Plan, make_plan
 from mobai.problem import Instance
@@ -17,6 +20,7 @@ from mobai.theory.confidence import resolve_log_inv_delta
 
 _MOST_ROWS = 30
 _MOST_PAIRS = 10
+_RACES = 50
 
 
 @click.command("plan")
@@ -24,10 +28,31 @@ _MOST_PAIRS = 10
 @options.guardrails_option()
 @options.baseline_option()
 @options.delta_option()
+@click.option("--item-column", metavar="COLUMN", help="INSTANCE is a table of results: plan a race over such items.")
+@click.option("--arm-column", default="arm", show_default=True, help="With --item-column: the column of the arm.")
+@options.objectives_option(required=False)
 @options.json_option()
-def command(source: str, delta: float, as_json: bool, **limits: Any) -> None:
-    """Plan an experiment on INSTANCE: what you expect the means and noise to be, as .csv or .json."""
+def command(
+    source: str,
+    delta: float,
+    item_column: str | None,
+    arm_column: str,
+    objectives: tuple[str, ...],
+    as_json: bool,
+    **limits: Any,
+) -> None:
+    """Plan an experiment on INSTANCE: what you expect the means and noise to be, as .csv or .json.
+
+    With --item-column, INSTANCE is a table of results of a pilot: a row per arm and item.
+    """
     log_inv_delta = resolve_log_inv_delta(delta)
+    if item_column is not None:
+        if limits["guardrails"]:
+            raise InputError("--guardrail", "is not for items yet: limits take samples of each arm")
+        _plan_races(read_log(source, objectives, arm=arm_column, item=item_column), delta, as_json)
+        return
+    if objectives:
+        raise InputError("--objective", "goes with --item-column; an instance states its own")
     instance = find_instance(source, **limits)
     with screen.working("solving"):
         plan = make_plan(instance, log_inv_delta)
@@ -35,6 +60,33 @@ def command(source: str, delta: float, as_json: bool, **limits: Any) -> None:
         click.echo(json.dumps(_as_json(plan, delta), indent=2))
     else:
         _report(plan, delta)
+
+
+def _plan_races(pilot: Log, delta: float, as_json: bool) -> None:
+    """Say how many measurements races over the items of a pilot take, in random orders."""
+    from mobai.lab.tables import TableInstance
+
+    table = table_of(pilot, pilot.items or ())
+    complete = table[~np.isnan(table).any(axis=(1, 2))]
+    if len(complete) < 2:
+        raise InputError("--item-column", "two items at least must have been measured for every arm, in every metric")
+    instance = TableInstance(complete, pilot.problem.arms, pilot.problem.objectives)
+    with screen.working("racing"):
+        races = {name: instance.race(name, delta=delta, trials=_RACES) for name in ("items", "stream")}
+    rows = {name: [float(np.quantile(one.measurements, q)) for q in (0.1, 0.5, 0.9)] for name, one in races.items()}
+    if as_json:
+        click.echo(json.dumps({"delta": delta, "all": races["items"].whole, "measurements": rows}, indent=2))
+        return
+    shown = screen.plain_table("measurements", ">a tenth take less", ">half", ">a tenth take more")
+    words = {"items": f"these {len(complete):,} items, and no others", "stream": "new items like these"}
+    left_out = len(table) - len(complete)
+    if left_out:
+        screen.err.print(f"mobai: {left_out:,} of {len(table):,} items are left out: not measured for every arm")
+    for name, numbers in rows.items():
+        shown.add_row(words[name], *(f"{number:,.0f}" for number in numbers))
+    screen.out.print(shown)
+    screen.say(f"all arms on all of these items: {races['items'].whole:,}; {_RACES} races in random orders each, at")
+    screen.say(f"delta = {delta:g}. That is what races over this very table take; a pilot is not the truth.")
 
 
 def bottlenecks(instance: Instance, bound: LowerBound) -> list[tuple[str, str, str, float]]:

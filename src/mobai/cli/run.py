@@ -15,7 +15,7 @@ from rich.text import Text
 from mobai import views
 from mobai.cli import options, progress, screen
 from mobai.cli.status import picture
-from mobai.engine import pair_up
+from mobai.engine import Verdict, pair_up
 from mobai.errors import InputError
 from mobai.lab.instances import find_instance
 from mobai.live.experiment import Experiment
@@ -47,9 +47,18 @@ from mobai.theory.confidence import delta_of
     type=click.Choice(["stop", "drop"]),
     default="stop",
     show_default=True,
-    help="When a value is none its family accepts: end the run, or count the pull as lost.",
+    help="When a value is none its family accepts: pause the experiment, or count the pull as lost.",
 )
 @options.rare_option()
+@options.items_option()
+@options.rounds_option()
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "worst"]),
+    default="stop",
+    show_default=True,
+    help="With --items: after --retries stop, or count it as the worst there could be.",
+)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a command may take.")
 @options.json_option()
 # Options of the simulated run, mobai run INSTANCE, which still works.
@@ -60,6 +69,12 @@ def command(instance: str | None, words: str | None, sampler: str | None, as_jso
     threshold, focus = given.pop("threshold"), given.pop("focus")
     if words and sampler:
         raise InputError("give either --command or --sampler")
+    on_items = given["items"] is not None or given["rounds"]
+    if on_items and (words or sampler):
+        _on_items(words, sampler, as_json, given)
+        return
+    for key in ("items", "rounds", "on_error"):
+        given.pop(key)
     if words or sampler:
         if instance is not None or threshold != "mixture":
             raise InputError("a live run takes --arm and --objective, no instance, and the threshold mixture")
@@ -69,6 +84,19 @@ def command(instance: str | None, words: str | None, sampler: str | None, as_jso
         raise InputError("give --command or --sampler to measure the arms; mobai simulate makes simulated runs")
     else:
         _simulated(instance, threshold, focus, as_json, given)
+
+
+def _on_items(words: str | None, sampler: str | None, as_json: bool, given: dict[str, Any]) -> None:
+    """Measure every arm on the same items."""
+    from mobai.cli.items import items_stated, measure_on_items, run_on_items
+
+    if given.pop("guardrails"):
+        raise InputError("--guardrail", "is not for items and rounds yet: limits take samples of each arm")
+    for key in ("rule", "rare", "on_refused"):
+        given.pop(key)
+    measure = measure_on_items(words, sampler, given.pop("timeout"))
+    items = items_stated(given.pop("items"), given["rounds"])
+    run_on_items(measure, items, as_json, **given)
 
 
 def _simulated(instance: str, threshold: str, focus: bool, as_json: bool, given: dict[str, Any]) -> None:
@@ -96,13 +124,18 @@ def _measure(measure: Sampler, source: str, as_json: bool, **given: Any) -> None
         try:
             outcome = run_sampler(experiment, measure, watch=watch, **how)
         except SamplerError as error:
-            raise InputError(f"{source}: {error}".replace("on_refused=drop", "--on-refused drop")) from None
+            raise InputError(f"{source}: {error}") from None
     _report(experiment, outcome, as_json)
-    if outcome.ending == "interrupted":
+    leave(outcome.ending, outcome.verdict)
+
+
+def leave(ending: str, verdict: Verdict) -> None:
+    """End with the exit code of how a run ended: 3 if something is open, 4 if nothing is certified."""
+    if ending == "interrupted":
         raise click.Abort
-    if not outcome.verdict.stopped:
+    if not verdict.stopped:
         raise click.exceptions.Exit(3)
-    if not outcome.verdict.certified:
+    if not verdict.certified:
         raise click.exceptions.Exit(4)
 
 

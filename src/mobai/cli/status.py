@@ -72,9 +72,10 @@ def picture(status: Status) -> RenderableType:
         arm = Text(row[1], style="green" if decided else "yellow")
         table.add_row(Text(row[0]), arm, bar, Text(row[2]), Text(row[3]))
     compared: list[RenderableType] = []
-    for block in views.comparison_tables(verdict, status.pulls, status.differences):
+    comparisons = views.comparison_tables(verdict, status.rewards, status.differences)
+    for block in (*comparisons, *views.standings_tables(status)):
         compared += [Text(), screen.laid_out(block)]
-    means = screen.laid_out(views.means_table(verdict, status.pulls, status.means, status.intervals, status.active))
+    means = screen.laid_out(views.means_table(verdict, status.rewards, status.means, status.intervals, status.active))
     caption = Text(views.intervals_caption(verdict, status.intervals), style="italic")
     remarks = (Text(visible(remark), style="bold") for remark in views.status_remarks(status))
     lines = (Text(visible(views.headline(status)), style="bold"), Text(visible(views.status_line(status))))

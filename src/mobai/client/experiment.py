@@ -21,7 +21,7 @@ from mobai.engine.explain import Explanation
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live import operations
 from mobai.live.assigning import unit_name
-from mobai.live.assignments import Assignment
+from mobai.live.assignments import Assignment, assignment_of
 from mobai.live.codec import explanation_of, series_of, status_of, verdict_of
 from mobai.live.experiment import Experiment
 from mobai.live.ledger import Ledger
@@ -350,7 +350,7 @@ def _fits(value: Any) -> bool:
 
 def _assignments(answer: Answer) -> list[Assignment]:
     with reading():
-        return [Assignment(one["assignment"], one["arm"]) for one in answer.json()["assignments"]]
+        return [assignment_of(one) for one in answer.json()["assignments"]]
 
 
 def _new_key() -> str:

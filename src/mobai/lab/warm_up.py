@@ -9,9 +9,10 @@ import sys
 import numpy as np
 
 from mobai.engine import Policy
-from mobai.engine.warm_up import warm_up, warm_up_following
+from mobai.engine.warm_up import warm_up, warm_up_following, warm_up_races
 from mobai.kernels import interpreted
 from mobai.kernels.jit.cache import cache_directory, is_cold
+from mobai.lab.tables import TableInstance
 from mobai.lab.trajectory import TrialSpec, run_trajectory
 from mobai.problem import Instance
 from mobai.rules.catalogue import SAMPLING, sampling_rule
@@ -58,6 +59,8 @@ def _compile_engine() -> None:
     for name in ("mixture", "empirical"):
         threshold(name, _LEVEL, arms=2, objectives=1, pulls=1, leader_pulls=1, other_pulls=1)
     warm_up_following()
+    warm_up_races()
+    TableInstance(np.zeros((2, 2, 1)), ["a", "b"], ["x:bernoulli"]).race(trials=1)
     warm_up(Uniform())
     _step_by_step(Uniform())
     forecast_samples(Instance(_MEANS), np.full(len(_MEANS), 1 / len(_MEANS)), _LEVEL)

@@ -108,8 +108,7 @@ def known_assignments(
         raise ConflictError(
             "key", f"{key!r} was used to {'record' if by == RECORDED else 'ask for'} {wanted:,}, not {n:,}"
         )
-    arms = (state.problem.arms[state.assignments.arm(first + k)] for k in range(count))
-    return [Assignment(first + k, arm) for k, arm in enumerate(arms)]
+    return [state.assignment(first + k) for k in range(count)]
 
 
 def hand_out(change: Change, n: int, objective: int | None, more: Mapping[str, Any]) -> list[Assignment]:
@@ -117,6 +116,8 @@ def hand_out(change: Change, n: int, objective: int | None, more: Mapping[str, A
     now = time.time()
     room = change.state.room(now)
     n = n if room is None else min(n, room)
+    if n == 0:  # arms on items wait for each other
+        return []
     first, problem = change.state.assignments.count + 1, change.state.problem
     body: dict[str, Any] = {"arms": [None] * n}
     if objective is not None:
@@ -125,4 +126,4 @@ def hand_out(change: Change, n: int, objective: int | None, more: Mapping[str, A
             raise ConflictError("if_decided", "no arm keeps every limit, so there is no winner")
         body = {"arms": [winner] * n, "winner": problem.objective_names[objective]}
     asked = change.add("asked", {**body, **more})
-    return [Assignment(first + k, problem.arms[arm]) for k, arm in enumerate(asked.body["arms"])]
+    return [change.state.assignment(first + k) for k in range(len(asked.body["arms"]))]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,62 @@ class Assignment(NamedTuple):
 
     id: int
     arm: str
+
+    @property
+    def item(self) -> str | int | None:
+        """What is to be measured: its name, or its number from 0; None without items and rounds."""
+        return None
+
+    @property
+    def index(self) -> int | None:  # type: ignore[override]
+        """Its place in the common order of items or rounds, from 0; None where there is none."""
+        return None
+
+
+class PlacedAssignment(Assignment):
+    """One pull to make on something that every arm is measured on."""
+
+    _place: tuple[int, str | int]
+
+    @classmethod
+    def at(cls, number: int, arm: str, index: int, item: str | int) -> PlacedAssignment:
+        """Return an assignment at a place of the common order."""
+        made = cls(number, arm)
+        made._place = index, item
+        return made
+
+    @property
+    def item(self) -> str | int:
+        """What is to be measured: its name, or its number from 0."""
+        return self._place[1]
+
+    @property
+    def index(self) -> int:  # type: ignore[override]
+        """Its place in the common order, from 0."""
+        return self._place[0]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle all of it."""
+        return PlacedAssignment.at, (self.id, self.arm, *self._place)
+
+    def __repr__(self) -> str:
+        """Show all of it."""
+        return f"PlacedAssignment(id={self.id}, arm={self.arm!r}, item={self.item!r})"
+
+
+def assignment_json(assignment: Assignment, key: str = "assignment") -> dict[str, Any]:
+    """Return an assignment as plain data, its number under a ``key``."""
+    facts = {key: assignment.id, "arm": assignment.arm}
+    if isinstance(assignment, PlacedAssignment):
+        facts |= {"item": assignment.item, "index": assignment.index}
+    return facts
+
+
+def assignment_of(facts: Mapping[str, Any]) -> Assignment:
+    """Return what :func:`assignment_json` made plain data of."""
+    if facts.get("index") is None:
+        return Assignment(facts["assignment"], facts["arm"])
+    return PlacedAssignment.at(facts["assignment"], facts["arm"], facts["index"], facts["item"])
 
 
 class Assignments:

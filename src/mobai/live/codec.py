@@ -30,7 +30,7 @@ from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
 from mobai.views.data import differences_json, finite, limits_json, means_json, objective_rows, time_of, time_text
 from mobai.views.facts import facts_json, facts_of
-from mobai.views.words import status_remarks
+from mobai.views.headline import status_remarks
 
 Facts = Mapping[str, Any]
 _SERIES = ("pulls", "at", "evidence", "asked", "rewards", "means", "lower", "upper")
@@ -89,8 +89,8 @@ def status_json(status: Status) -> dict[str, Any]:
     objectives = objective_rows(verdict)
     for m, row in enumerate(objectives):
         row |= {
-            "reported": int(status.pulls[:, m].sum()),
-            "outstanding": int(verdict.pulls - status.pulls[:, m].sum()),
+            "reported": int(status.rewards[:, m].sum()),
+            "outstanding": int(verdict.pulls - status.rewards[:, m].sum()),
             "forecast": None if more is None else finite(float(more.per_objective[m])),
         }
     arms = [
@@ -119,14 +119,14 @@ def status_json(status: Status) -> dict[str, Any]:
         "baseline": verdict.problem.baseline,
         "differences": differences_json(verdict.problem, status.differences),
         "arms": arms,
-        "means": means_json(verdict.problem, status.pulls, status.means, status.intervals),
+        "means": means_json(verdict.problem, status.rewards, status.means, status.intervals),
         "intervals": {
             "fitted": status.intervals.fitted,
             "certified": status.intervals.certified,
             "contradicted": status.intervals.contradicted.tolist(),
         },
         "forecast": None if more is None else {"samples": finite(more.samples)},
-        "problem": problem_json(verdict.problem),
+        "problem": problem_json(verdict.problem, names_items=False),
     }
 
 
@@ -147,7 +147,7 @@ def status_of(facts: Facts, settings: Settings) -> Status:
         active=np.array([arm["active"] for arm in arms]),
         asked=np.array([arm["asked"] for arm in arms], np.intp),
         answered=np.array([arm["answered"] for arm in arms], np.intp),
-        pulls=_table(problem, means, "rewards", 0).astype(np.intp),
+        rewards=_table(problem, means, "rewards", 0).astype(np.intp),
         means=_table(problem, means, "mean", math.nan),
         barred=np.array([arm["barred"] for arm in arms]),
         differences=_differences(problem, facts["differences"]),
@@ -285,7 +285,7 @@ def series_json(series: Series) -> dict[str, Any]:
     """Return how an experiment went as plain data: lists with an entry per point; None where nothing was known."""
     arrays = {name: getattr(series, name) for name in _SERIES}
     return {
-        "problem": problem_json(series.problem),
+        "problem": problem_json(series.problem, names_items=False),
         "arms": list(series.problem.arms),
         "objectives": list(series.problem.objective_names),
         "metrics": list(series.problem.metric_names),

@@ -29,6 +29,7 @@ from mobai.live.units import Unit
 from mobai.live.verify import Verification
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.codec import problem_json
+from mobai.problem.design import design_of
 from mobai.rows import Frame
 from mobai.store.journal import Event, Journal
 from mobai.views import experiment_html
@@ -63,6 +64,8 @@ class Experiment(ABC):
         sd: npt.ArrayLike | None = None,
         guardrails: Sequence[Guardrail | str] = (),
         baseline: str | None = None,
+        items: int | str | Sequence[str] | None = None,
+        rounds: bool = False,
         token: str | None = None,
         by: str | None = None,
         **options: Unpack[ExperimentOptions],
@@ -78,6 +81,13 @@ class Experiment(ABC):
             What it is called in the storage.
         arms, objectives, sd, guardrails, baseline
             As for :class:`mobai.Problem`.
+        items
+            What every arm is measured on: how many items there are or their names, which are then all there are, or
+            ``"stream"`` for new ones without end, drawn from one population. Each assignment then says which
+            (``index``, ``item``), and arms are compared by their differences on the same items.
+        rounds
+            Whether arms are compared in rounds: blocks of visitors, requests or repetitions, one for each arm, handed
+            out in an order drawn at random. What drifts for all of them cancels.
         variants, metrics
             Other names of ``arms`` and ``objectives``.
         token
@@ -119,11 +129,16 @@ class Experiment(ABC):
         interval_share
             The share of delta that the confidence intervals have for themselves; 0.1 unless given. With less, decisions
             come a little earlier (0.1 nats at most), and intervals are wider.
+        ahead
+            With items or rounds: how many indices arms may be ahead of the first one at which something is still to
+            come; 16 with items, any number with rounds, unless given.
+        items_digest
+            A text that tells this list of items from another one, for whoever takes the experiment up again.
         """
         refuse_unknown("create", options, ExperimentOptions)
         check_name(name)
         named = _either("arms", arms, "variants", variants), _either("objectives", objectives, "metrics", metrics)
-        problem = Problem(*named, sd, guardrails=guardrails, baseline=baseline)
+        problem = Problem(*named, sd, guardrails=guardrails, baseline=baseline, design=design_of(items, rounds))
         settings = new_settings(problem, **options)
         client = client_of(storage, token)
         if client is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NEEDED = ("name", "arms", "objectives")
 _OPTIONS = (
     *("delta", "rule", "seed", "focus", "expire_after", "reserve", "on_broken", "max_samples", "until", "order"),
-    *("rare", "interval_share", "allow_large_delta"),
+    *("rare", "interval_share", "allow_large_delta", "items", "rounds", "ahead", "items_digest"),
 )
 # Of Experiment.create: written out, so that reading a file does not import the kernels.
 FIELDS = (*_NEEDED, "sd", "guardrails", "baseline", *_OPTIONS)
@@ -45,6 +45,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "sd": (lambda value: isinstance(value, int | float | list) and not isinstance(value, bool), "a number or a table"),
     "focus": _FLAG,
     "allow_large_delta": _FLAG,
+    "rounds": _FLAG,
 }
 EXAMPLE = """\
 # An experiment as code: `mobai create landing.toml` begins it, `mobai create landing.toml --check` only reads it.
@@ -111,6 +112,8 @@ def experiment_toml(name: str, settings: Settings) -> str:
         "until": time_text(settings.until),
         "rare": False if settings.rare is None else settings.rare,  # TOML has no null
         "allow_large_delta": True if delta >= LARGE_DELTA else None,
+        "ahead": settings.ahead,
+        "items_digest": settings.items_digest,
     }
     lines = [f"{key} = {_value(value)}" for key, value in {**facts, **options}.items() if value is not None]
     return "\n".join(lines) + "\n"

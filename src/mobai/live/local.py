@@ -220,9 +220,9 @@ class LocalExperiment(Experiment):
         with self._look() as state:
             problem, assignments = state.problem, copy.copy(state.assignments)
             assignments.freeze()
-            units = bool(len(state.units))
+            units, place = bool(len(state.units)), state.places()
             seq = state.seq
-        rows = records_of(problem, assignments)
+        rows = records_of(problem, assignments, place)
         if not units:
             return rows
         return ({"id": row["id"], "unit": unit, **row} for row, unit in zip(rows, self._units(seq), strict=False))

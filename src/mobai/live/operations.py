@@ -78,6 +78,8 @@ def ask(
         if known is not None:
             return known
         state.check_open()
+        if unit is not None and state.problem.design is not None and state.problem.design.kind != "rounds":
+            raise InputError("unit", f"is not for {state.problem.design.words}, which are measured and not visited")
         return _handed_out(change, n, if_decided, more)
 
     return Operation(run, even_closed=unit is not None or key is not None)
@@ -162,6 +164,12 @@ def record_all(
             _check_same(state, known, given, key)
             return known
         state.check_open()
+        if state.problem.design is not None:
+            raise InputError(
+                "rows",
+                f"what nobody asked for is none of {state.problem.design.words}; ask for it, or read a table of "
+                "results with mobai analyse --item-column",
+            )
         checked = [checked_row(state.problem, *row, number) for number, row in enumerate(given, start=1)]
         first, more = state.assignments.count + 1, names
         for start in range(0, len(checked), _MOST_ROWS_PER_EVENT):
@@ -171,7 +179,7 @@ def record_all(
                 body["more"] = True
             change.add("recorded", body | more | who)
             more = {}
-        return [Assignment(first + n, arm) for n, (arm, _) in enumerate(checked)]
+        return [state.assignment(first + n) for n in range(len(checked))]
 
     return Operation(run, even_closed=key is not None)
 
@@ -218,7 +226,7 @@ def drop(
         if (status == ANSWERED and not waits) or (status == DROPPED and not (waits and reason)):
             return
         missing = [one for one, reward in zip(state.problem.metrics, told, strict=True) if math.isnan(reward)]
-        if status == ANSWERED and not (reason or refused or any(metric.has_range for metric in missing)):
+        if status == ANSWERED and not (reason or refused or any(metric.has_worst for metric in missing)):
             names = " and ".join(metric.name for metric in missing)
             raise ConflictError(
                 f"there is no worst that {names} could be; report null if it never comes for anybody like this, or say "
@@ -285,6 +293,10 @@ def add_arm(arm: str, sd: npt.ArrayLike | None = None, *, by: str | None = None)
 
     def run(change: Change) -> None:
         state = change.state
+        if state.problem.design is not None:
+            raise ConflictError(
+                "arm", f"none can be added to {state.problem.design.words} yet; begin another experiment"
+            )
         if state.settings.reserve == 0:
             raise InputError("arm", "the experiment was created with reserve=0, so no arm can be added")
         row = with_arm(state.problem, arm, sd).sd[-1]
@@ -300,6 +312,8 @@ def retire_arm(arm: str, *, by: str | None = None) -> Operation[None]:
 
     def run(change: Change) -> None:
         state = change.state
+        if state.problem.design is not None:
+            raise ConflictError("arm", f"arms take part in {state.problem.design.words} until they are ruled out")
         taking_part = [name for name, active in zip(state.problem.arms, state.engine.active, strict=True) if active]
         if arm not in taking_part:
             raise InputError("arm", f"must be one of {', '.join(taking_part)}, not {arm!r}")
@@ -356,7 +370,8 @@ def _equal_arms(state: State, as_equal: bool | Sequence[str]) -> dict[str, Any]:
             raise InputError("as_equal", f"must be objectives that are open ({known}), not {name!r}")
     found = {one.objective: one for one in verdict.contention}
     for name in wanted:
-        if name not in found or len(found[name].left) < 2 or found[name].apart is None:
+        by_wins = name in names and verdict.problem.objectives[names.index(name)].family.counts_wins
+        if name not in found or len(found[name].left) < 2 or (found[name].apart is None and not by_wins):
             raise InputError("as_equal", f"nothing is known yet of how much the arms left in {name!r} differ")
     equal = {name: {"arms": list(found[name].left), "apart": found[name].apart} for name in wanted}
     return {"as_equal": equal} if equal else {}

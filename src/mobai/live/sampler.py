@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from mobai.engine import Verdict
 from mobai.errors import InputError, visible
 from mobai.extras import find_object
+from mobai.live.assigning import LONGEST_NAME
 from mobai.live.assignments import Assignment
 from mobai.live.experiment import Experiment
 
@@ -37,7 +38,14 @@ class SamplerError(Exception):
 
 
 class RefusedError(SamplerError):
-    """A measurement whose value its family does not accept."""
+    """A measurement whose value its family does not accept, of an assignment that goes on waiting for it."""
+
+    def __init__(self, reason: str | None, assignment: int) -> None:
+        super().__init__(
+            f"{reason}; assignment {assignment} keeps what else was measured and waits for this, and the experiment is "
+            "paused: tell it a value that is accepted or drop it, which counts as the worst there could be, then resume"
+        )
+        self.assignment = assignment
 
 
 class Outcome(NamedTuple):
@@ -64,7 +72,10 @@ class Step(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The metrics of an assignment, or None if there are none; how many attempts failed, and why the last one did."""
+    """The metrics of an assignment, or None if there are none; how many attempts failed, and why the last one did.
+
+    If a value was ``refused``, the metrics are the others of the same measurement.
+    """
 
     metrics: Mapping[str, float] | None
     failures: int
@@ -95,8 +106,10 @@ def run_sampler(
     jobs
         How many arms are measured at once, in threads; they are told in the order of asking.
     on_refused
-        What happens when a value is none that its family accepts. ``stop`` ends the run with a SamplerError; ``drop``
-        counts the pull as lost. It is never measured again, which would hide such values.
+        What happens when a value is none that its family accepts. ``stop`` ends the run with a RefusedError: the other
+        metrics are told, this one goes on waiting for its value, and the experiment is paused until somebody has told
+        or dropped it and resumes. ``drop`` counts the pull as lost, and nothing is certified any more. It is never
+        measured again, which would hide such values.
     watch
         Called after every assignment.
     """
@@ -127,14 +140,14 @@ class _Run:
     def go(self, jobs: int) -> Outcome:
         """Measure until there is nothing left to do; whatever ends it, nothing stays pending."""
         ending = None
-        pool = _Here() if jobs == 1 else ThreadPoolExecutor(jobs)
+        pool = MeasuresHere() if jobs == 1 else ThreadPoolExecutor(jobs)
         with closing_pool(pool):
             try:
                 self._loop(pool, jobs)
             except KeyboardInterrupt:
                 ending = "interrupted"
             finally:
-                with _undisturbed():
+                with undisturbed():
                     self._drop_the_rest()
         verdict = self._experiment.verdict()
         ending = ending or ("decided" if verdict.stopped else "max-pulls")
@@ -161,7 +174,7 @@ class _Run:
             future.cancel()
             measured = future.result() if future.done() and not future.cancelled() and not future.exception() else None
             with suppress(InputError):  # it was answered already
-                if measured is not None and measured.metrics is not None:
+                if measured is not None and measured.metrics is not None and not measured.refused:
                     self._tell(assignment, measured.metrics)
                 else:  # slow ones, perhaps
                     self._experiment.drop(assignment, reason=self._why_dropped)
@@ -174,7 +187,7 @@ class _Run:
     def _why_dropped(self) -> str | None:
         """Why failed measurements are: if there is a worst that a value can be, it is taken for that."""
         metrics = self._experiment.problem.metrics
-        return None if all(metric.has_range for metric in metrics) else "lost"
+        return None if all(metric.has_worst for metric in metrics) else "lost"
 
     def _tell(self, assignment: Assignment, found: Mapping[str, float]) -> None:
         """Tell what was measured; what it did not bring will not come, unless there is a window for it."""
@@ -183,15 +196,22 @@ class _Run:
         windows = {one.name for one in metrics if one.window is not None}
         self._experiment.tell(assignment, {k: v for k, v in told.items() if v is not None or k not in windows})
 
+    def _hold(self, assignment: Assignment, measured: Measured) -> None:
+        """Keep a pull of which a value was refused, and see to it that nobody samples on behind it."""
+        self._running = {future: one for future, one in self._running.items() if one != assignment}
+        if measured.metrics:
+            self._experiment.tell(assignment, measured.metrics)
+        self._experiment.pause(by=visible(f"run: {measured.reason}")[:LONGEST_NAME])
+
     def _finish(self, assignment: Assignment, measured: Measured) -> None:
         """Tell what was measured, or drop the assignment."""
         self._failures += measured.failures
-        if measured.metrics is not None:
+        if measured.refused and self._on_refused == "stop":
+            self._hold(assignment, measured)
+            raise RefusedError(measured.reason, assignment.id)
+        if measured.metrics is not None and not measured.refused:
             self._tell(assignment, measured.metrics)
             self._in_a_row = 0
-        elif measured.refused and self._on_refused == "stop":
-            self._experiment.drop(assignment, refused=True)
-            raise RefusedError(f"{measured.reason} (with on_refused=drop it would be a lost pull)")
         else:
             self._experiment.drop(assignment, reason=self._why_dropped, refused=measured.refused)
             self._dropped, self._refused = self._dropped + 1, self._refused + measured.refused
@@ -205,7 +225,7 @@ class _Run:
             )
 
 
-class _Here(Executor):
+class MeasuresHere(Executor):
     """Measures in this thread."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -216,7 +236,7 @@ class _Here(Executor):
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Let Ctrl-C wait; in other threads than the first there is none."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -229,10 +249,10 @@ def _undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def closing_pool(pool: Executor) -> Iterator[None]:
+def closing_pool(pool: Executor) -> Iterator[Executor]:
     """Leave measurements that have not begun undone, and wait for the others."""
     try:
-        yield
+        yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -240,6 +260,7 @@ def closing_pool(pool: Executor) -> Iterator[None]:
 def _measure(experiment: Experiment, sampler: Sampler, retries: int, arm: str) -> Measured:
     """Measure an arm, trying again after failures; a value that is refused is not measured again."""
     reason = None
+    metrics: Mapping[str, float] = {}
     for attempt in range(retries + 1):
         try:
             metrics = sampler(arm)
@@ -247,11 +268,22 @@ def _measure(experiment: Experiment, sampler: Sampler, retries: int, arm: str) -
             return Measured(metrics, attempt, reason)
         except InputError as error:
             _log.warning("measurement refused: %s: %s", arm, error)
-            return Measured(None, attempt, f"{arm}: {error}", refused=True)
+            return Measured(_accepted(experiment, metrics), attempt, f"{arm}: {error}", refused=True)
         except SamplerError as error:
             reason = f"{arm}: {error}"
             _log.warning("measurement %d of %d failed: %s", attempt + 1, retries + 1, reason)
     return Measured(None, retries + 1, reason)
+
+
+def _accepted(experiment: Experiment, metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Return the metrics of a measurement that can be told."""
+    found = {}
+    for name, value in metrics.items():
+        with suppress(InputError):
+            experiment.problem.check_rewards({name: value})
+            if value is not None:
+                found[name] = value
+    return found
 
 
 def check_metrics(experiment: Experiment, metrics: Any) -> None:
@@ -270,32 +302,52 @@ def command_sampler(command: str, timeout: float | None = None) -> Sampler:
     No shell is involved: the words are split once, and the name goes into them as it is. It is in the environment as
     ``MOBAI_ARM``, too.
     """
+    _words_of(command)
+
+    def measure(arm: str) -> Mapping[str, float]:
+        return run_command(command, {"arm": arm}, timeout)
+
+    return measure
+
+
+def _words_of(command: str) -> list[str]:
+    """Return the words of a command, as a shell splits them."""
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise InputError("command", f"must be words as a shell splits them: {error}") from None
     if not words:
         raise InputError("command", "must not be empty")
+    return words
 
-    def measure(arm: str) -> Mapping[str, float]:
-        filled = [word.replace("{arm}", arm) for word in words]
-        try:
-            done = subprocess.run(
-                filled,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=timeout,
-                check=False,
-                env={**os.environ, "MOBAI_ARM": arm},
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise SamplerError(str(error)) from None
-        if done.returncode != 0:
-            raise SamplerError(f"exit code {done.returncode}{_last_line(done.stderr)}")
-        return _metrics(done.stdout)
 
-    return measure
+def run_command(
+    command: str, named: Mapping[str, str], timeout: float | None = None, given: str | None = None
+) -> Mapping[str, Any]:
+    """Run a command and return the metrics it prints; SamplerError if it does not.
+
+    ``{arm}`` in its words stands for what is ``named`` so, which is in the environment as ``MOBAI_ARM``, too. It reads
+    what is ``given`` on its standard input.
+    """
+    words = _words_of(command)
+    for name, value in named.items():
+        words = [word.replace(f"{{{name}}}", value) for word in words]
+    try:
+        done = subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+            input=given,
+            env={**os.environ, **{f"MOBAI_{name.upper()}": value for name, value in named.items()}},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SamplerError(str(error)) from None
+    if done.returncode != 0:
+        raise SamplerError(f"exit code {done.returncode}{_last_line(done.stderr)}")
+    return _metrics(done.stdout)
 
 
 def _last_line(text: str) -> str:
@@ -312,7 +364,9 @@ def _metrics(text: str) -> Mapping[str, float]:
         except (ValueError, RecursionError):
             continue
         return found
-    raise SamplerError(f"expected a JSON object on standard output, not {text.strip()[:80]!r}")
+    raise SamplerError(
+        f'expected a JSON object on standard output, such as {{"time": 0.12}}, not {text.strip()[:80]!r}'
+    )
 
 
 def function_sampler(path: str) -> Sampler:

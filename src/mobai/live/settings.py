@@ -22,14 +22,19 @@ from mobai.problem.problem import noise_table
 from mobai.problem.window import span_text
 from mobai.rules.catalogue import parse_spec, rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
-from mobai.rules.stopping import GLR
+from mobai.rules.sampling.race import Race
+from mobai.rules.stopping import GLR, Paired
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.thresholds import INTERVAL_SHARE
 
 # What a record says of an assignment beside its metrics.
 RESERVED = ("id", "unit", "arm", "status", "asked_at")
+# And, with items and rounds, of where it is in the common order.
+RESERVED_PLACES = ("index", "item")
 # The last moment that has a name: the end of the year 9999.
 _LATEST = 253_402_300_799.0
+# How far arms on items may run ahead of what is still to come, unless somebody says so.
+MOST_AHEAD = 16
 # How evidence is weighed; journals that say nothing are of the first way. Up to the second it was read as it was told.
 EVIDENCE = 3
 
@@ -71,6 +76,11 @@ class Settings:
         The share of delta that the confidence intervals have for themselves.
     evidence
         How evidence was weighed when it was created: the number of the way.
+    ahead
+        On items and rounds, how many indices arms may be ahead of the first one at which something is still to come;
+        None for any number.
+    items_digest
+        Tells a list of items from another one of the same size; None where nobody said.
     """
 
     problem: Problem
@@ -87,6 +97,8 @@ class Settings:
     rare: float | None = RARE
     interval_share: float = INTERVAL_SHARE
     evidence: int = EVIDENCE
+    ahead: int | None = None
+    items_digest: str | None = None
 
     @property
     def rule_address(self) -> str:
@@ -94,8 +106,10 @@ class Settings:
         return self.rule.address if isinstance(self.rule, MissingRule) else rule_address(self.rule)
 
     @property
-    def stopping(self) -> GLR:
+    def stopping(self) -> GLR | Paired:
         """When objectives are decided."""
+        if self.problem.design is not None:
+            return Paired(self.interval_share)
         return GLR(reserve=self.reserve, interval_share=self.interval_share)
 
 
@@ -134,6 +148,8 @@ class ExperimentOptions(TypedDict, total=False):
     rare: float | None
     interval_share: float
     allow_large_delta: bool
+    items_digest: str | None
+    ahead: int | None
 
 
 def new_settings(
@@ -152,6 +168,8 @@ def new_settings(
     rare: float | None = RARE,
     interval_share: float = INTERVAL_SHARE,
     allow_large_delta: bool = False,
+    ahead: int | None = None,
+    items_digest: str | None = None,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
     if not isinstance(allow_large_delta, bool):
@@ -159,7 +177,9 @@ def new_settings(
     if is_number(delta) and LARGE_DELTA <= delta < 1 and not allow_large_delta:
         meant = f"did you mean {1 - delta:.3g}?" if delta > LARGE_DELTA else "no better than a coin"
         raise InputError(
-            "delta", f"is the chance of a wrong answer, and {delta:g} is a large one: {meant} (allow_large_delta=True)"
+            "delta",
+            f"is the chance of a wrong answer, and {delta:g} is a large one: {meant} "
+            "(allow_large_delta=True, --allow-large-delta)",
         )
     if on_broken not in ("bar", "tell"):
         raise InputError("on_broken", f"must be bar or tell, not {on_broken!r}")
@@ -170,6 +190,7 @@ def new_settings(
         isinstance(max_samples, bool) or not isinstance(max_samples, int | np.integer) or max_samples < 1
     ):
         raise InputError("max_samples", f"must be a whole number, 1 or more, or None, not {max_samples!r}")
+    rule, reserve, ahead = _of_design(problem, rule, reserve, order, ahead)
     sampling = sampling_rule(rule) if isinstance(rule, str) or not isinstance(rule, SamplingRule) else rule
     rule_address(sampling)
     if sampling.stopping is not None:
@@ -187,7 +208,7 @@ def new_settings(
         )
     GLR(reserve=reserve, interval_share=interval_share)
     for name in problem.metric_names:
-        if name in RESERVED:
+        if name in RESERVED or (problem.design is not None and name in RESERVED_PLACES):
             raise InputError("objectives", f"{name!r} cannot be the name of a metric; it is a column of every record")
     for objective in problem.metrics:
         if type(objective.family) is not FAMILIES.get(objective.family.word):
@@ -210,7 +231,29 @@ def new_settings(
         order,
         None if rare is None else float(rare),
         float(interval_share),
+        ahead=ahead,
+        items_digest=items_digest,
     )
+
+
+def _of_design(
+    problem: Problem, rule: str | SamplingRule, reserve: float, order: str, ahead: int | None
+) -> tuple[str | SamplingRule, float, int | None]:
+    """Return the rule, reserve and look-ahead of a problem: with items or rounds arms race, and none is added."""
+    if problem.design is None:
+        if ahead is not None:
+            raise InputError("ahead", "is for items and rounds")
+        return rule, reserve, None
+    if rule not in ("top-two", "race", Race()):
+        raise InputError("rule", f"must be race on {problem.design.words}, or left out, not {rule!r}")
+    if order != "asked":
+        raise InputError(
+            "order", f"must be asked on {problem.design.words}, or left out: results may come in any order"
+        )
+    if ahead is not None and (isinstance(ahead, bool) or not isinstance(ahead, int | np.integer) or ahead < 1):
+        raise InputError("ahead", f"must be a whole number of indices, 1 or more, not {ahead!r}")
+    most = None if problem.design.kind == "rounds" else MOST_AHEAD
+    return Race(), 0.0, most if ahead is None else int(ahead)
 
 
 def is_own_rule(address: str) -> bool:
@@ -236,6 +279,8 @@ def to_body(settings: Settings) -> dict[str, Any]:
     """Return the settings as plain data, for the first event of the journal."""
     return {
         **problem_json(settings.problem),
+        **({"ahead": settings.ahead} if settings.ahead is not None else {}),
+        **({"items_digest": settings.items_digest} if settings.items_digest is not None else {}),
         "log_inv_delta": settings.log_inv_delta,
         "rule": settings.rule_address,
         "seed": settings.seed,
@@ -269,6 +314,8 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         rare=body.get("rare", RARE if body.get("evidence", 1) >= _READS_IN_ORDER else None),
         interval_share=body.get("interval_share", INTERVAL_SHARE),
         evidence=body.get("evidence", 1),
+        ahead=body.get("ahead"),
+        items_digest=body.get("items_digest"),
     )
 
 

@@ -9,26 +9,37 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mobai.engine import Verdict
 from mobai.engine.asks import AT_ONCE, LEFT_OUT, UNRESOLVED, WORST, Resolution
 from mobai.engine.concerns import Concern
 from mobai.engine.engine import Engine
 from mobai.engine.explain import Explanation, explain
+from mobai.engine.paired import PairedEngine
 from mobai.errors import ConflictError, InputError, StorageError
-from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
+from mobai.live.assignments import (
+    ANSWERED,
+    DROPPED,
+    EXPIRED,
+    PENDING,
+    STATUS_NAMES,
+    Assignment,
+    Assignments,
+    PlacedAssignment,
+)
 from mobai.live.health import Health, attrition
 from mobai.live.reports import Report, has_reward, measured, only_new
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.live.trace import Series, Trace
 from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
 from mobai.problem import Problem
-from mobai.rules.stopping import Decision
-from mobai.seeds import NumberedStreams
+from mobai.rules.stopping import Decision, Paired
+from mobai.seeds import NumberedStreams, stream
 from mobai.store.journal import Event
 from mobai.views.data import time_text
 
@@ -137,6 +148,34 @@ class State:
             except (InputError, LookupError, TypeError, ValueError) as error:
                 raise StorageError(f"event {event.seq} ({event.kind}) is damaged: {error}") from error
 
+    def assignment(self, number: int) -> Assignment:
+        """Return an assignment, with its place where arms are measured on the same things."""
+        arm, index = self.problem.arms[self.assignments.arm(number)], self._engine.place(number)
+        if index is None:
+            return Assignment(number, arm)
+        return PlacedAssignment.at(number, arm, index, self.item(index))
+
+    def places(self) -> Callable[[int], tuple[int, str | int]] | None:
+        """Return what says where an assignment is in the common order; None where there is none."""
+        if self.problem.design is None:
+            return None
+        indices, item = [self._engine.place(n) or 0 for n in range(1, self.assignments.count + 1)], self.item
+        return lambda number: (indices[number - 1], item(indices[number - 1]))
+
+    def item(self, index: int) -> str | int:
+        """Return what is at a place of the common order: a name, or a number from 0."""
+        design = self.problem.design
+        if design is None or design.size is None:
+            return index
+        item = int(self._order[index])
+        return item if design.names is None else design.names[item]
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.int64]:
+        """The items of a finite benchmark in the order in which they are measured."""
+        assert self.problem.design is not None
+        return stream(self.settings.seed, "items").permutation(self.problem.design.size or 0)
+
     def told_of(self, number: int) -> Iterable[tuple[str, float]]:
         """Return what was told of an assignment, by objective: NaN for nothing, infinity for what will not come."""
         return zip(self.problem.metric_names, self.assignments.rewards(number), strict=True)
@@ -153,7 +192,7 @@ class State:
     @property
     def threshold(self) -> float:
         """The evidence that delta demands of every objective."""
-        return self.engine.stopping.level(self.settings.problem, self.settings.log_inv_delta)
+        return self.engine.level(self.settings.log_inv_delta)
 
     def concerns(self) -> list[Concern]:
         """Return what looks wrong."""
@@ -185,14 +224,17 @@ class State:
             raise ConflictError("name", "the experiment is paused, and hands out nothing until it is resumed")
         if until is not None and now >= until:
             raise ConflictError("name", f"the experiment ended at {time_text(until)}, and hands out nothing more")
+        if isinstance(self._engine, PairedEngine) and self._engine.is_used_up and not self.assignments.pending:
+            raise ConflictError("name", self._engine.why_used_up)
         if self.problem.guardrails and (self.engine.barred | ~self.engine.active).all():
             raise ConflictError("name", "every arm breaks a limit, and there is none to hand out")
+        room = self.engine.room() if self.problem.design is not None else None
         if most is None:
-            return None
+            return room
         left = most - self.assignments.handed_out + len(self.given_up(now))
         if left <= 0:
             raise ConflictError("name", f"max_samples = {most:,} is reached, and nothing more is handed out")
-        return left
+        return left if room is None else min(left, room)
 
     def lapsed(self, now: float) -> list[tuple[int, dict[str, float]]]:
         """Return the metrics whose window is over, by assignment, with what they count as."""
@@ -223,7 +265,7 @@ class State:
     def can_be_the_worst(self, number: int) -> bool:
         """Whether to drop an assignment changes anything: nothing was told of it, or something missing has a range."""
         missing = zip(self.problem.metrics, self.assignments.rewards(number), strict=True)
-        ranged = any(metric.has_range and math.isnan(reward) for metric, reward in missing)
+        ranged = any(metric.has_worst and math.isnan(reward) for metric, reward in missing)
         return self.assignments.status(number) == PENDING or ranged
 
     def ending(self, now: float) -> str | None:
@@ -386,7 +428,7 @@ class State:
         """
         if left_out or self.settings.order == AT_ONCE:
             return [LEFT_OUT] * len(self.problem.metrics)
-        return [WORST if metric.has_range else UNRESOLVED for metric in self.problem.metrics]
+        return [WORST if metric.has_worst else UNRESOLVED for metric in self.problem.metrics]
 
     def _give_up(self, number: int, stand_ins: list[float], at: float) -> None:
         """Let what stands for the metrics of an assignment that were not told take their place."""
@@ -483,6 +525,8 @@ def new_engine(settings: Settings) -> Engine:
     x = settings.log_inv_delta
     stopping, focus = settings.stopping, x if settings.focus else None
     bars = settings.on_broken == "bar"
+    if isinstance(stopping, Paired):
+        return PairedEngine(settings.problem, stopping, log_inv_delta=x, rare=settings.rare, ahead=settings.ahead)
     return Engine(
         settings.problem,
         settings.rule,

@@ -16,6 +16,7 @@ from mobai.engine import Verdict
 from mobai.engine.asks import Waiting
 from mobai.engine.concerns import Concern
 from mobai.engine.engine import Engine
+from mobai.engine.standings import HardItem, Standing
 from mobai.extras import need
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.settings import EVIDENCE
@@ -28,6 +29,9 @@ from mobai.theory.observations import Observations
 from mobai.views.data import time_of, time_text
 from mobai.views.facts import fact
 from mobai.views.notifications import NOBODY_QUALIFIES
+
+# Items of each objective that are named.
+_HARDEST = 5
 
 
 class HeldUp(NamedTuple):
@@ -69,8 +73,9 @@ class Status:
         Confidence intervals for every mean, K x M.
     active
         Which arms take part.
-    asked, answered, pulls, means
-        Per arm: assignments handed out and answered; per arm and objective: rewards and their mean (own direction).
+    asked, answered, rewards, means
+        Per arm: assignments handed out and answered; per arm and metric: how many rewards, and their mean (own
+        direction).
     pending, incomplete, dropped, expired
         Assignments by how they stand: of which nothing was told yet, of which metrics are missing that may still come.
     waiting
@@ -99,6 +104,10 @@ class Status:
         How many more samples it takes and where, if the means are as they look now; None before every arm has rewards.
     equal
         Objectives that were closed as equal: the arms, and by how much they can differ.
+    standings
+        How every arm stands to the leader of every objective, where all are measured on the same things.
+    hardest
+        Of every objective, the items on which the leader loses most: what to read next.
     weighed_otherwise
         Whether it was created by a version that weighed evidence in another way.
     """
@@ -110,7 +119,7 @@ class Status:
     active: np.ndarray[tuple[int], np.dtype[np.bool_]]
     asked: IntArray
     answered: IntArray
-    pulls: IntArray
+    rewards: IntArray
     means: FloatArray
     pending: int = field(metadata=fact("Assignments of which nothing was told yet.", int))
     incomplete: int = field(metadata=fact("Answered, and waiting for a metric.", int))
@@ -168,9 +177,32 @@ class Status:
         default_factory=dict,
         metadata=fact("Objectives that were closed as equal: the arms, and how much they can differ.", dict[str, Any]),
     )
+    standings: tuple[Standing, ...] = field(
+        default=(),
+        metadata=fact(
+            "With items or rounds: how every arm stands to the leader of every objective.",
+            list[dict[str, Any]],
+            write=lambda found: [one.json() for one in found],
+            read=lambda rows: tuple(Standing.of(row) for row in rows),
+        ),
+    )
+    hardest: tuple[HardItem, ...] = field(
+        default=(),
+        metadata=fact(
+            "With items: those on which the leader of an objective loses most.",
+            list[dict[str, Any]],
+            write=lambda found: [one.json() for one in found],
+            read=lambda rows: tuple(HardItem.of(row) for row in rows),
+        ),
+    )
     weighed_otherwise: bool = field(
         default=False, metadata=fact("Begun by a version that weighed evidence in another way.", bool)
     )
+
+    @property
+    def pulls(self) -> int:
+        """How many pulls were answered."""
+        return self.verdict.pulls
 
     @property
     def state(self) -> str:
@@ -233,7 +265,8 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
         "timeline": tuple(state.timeline),
         "weighed_otherwise": state.settings.evidence != EVIDENCE,
     }
-    return partial(_described, problem, engine, observed, state.with_losses(engine.verdict(contention=True)), facts)
+    verdict = state.with_losses(engine.verdict(contention=True))
+    return partial(_described, problem, engine, observed, verdict, facts, state.item)
 
 
 def _held_up(problem: Problem, assignments: Assignments, one: Waiting) -> HeldUp:
@@ -245,7 +278,12 @@ def _held_up(problem: Problem, assignments: Assignments, one: Waiting) -> HeldUp
 
 
 def _described(
-    problem: Problem, engine: Engine, source: Observations, verdict: Verdict, facts: dict[str, Any]
+    problem: Problem,
+    engine: Engine,
+    source: Observations,
+    verdict: Verdict,
+    facts: dict[str, Any],
+    item: Callable[[int], str | int],
 ) -> Status:
     observed, intervals = engine.observations, engine.intervals()
     intervals = intervals._replace(certified=intervals.certified and not verdict.alarms)
@@ -259,12 +297,14 @@ def _described(
         intervals=intervals,
         active=observed.active,
         asked=observed.asked,
-        pulls=pulls,
+        rewards=pulls,
         means=np.where(pulls > 0, means + 0.0, np.nan),
         barred=engine.barred,
         differences=engine.differences(),
         past=tuple((objective, _answer(problem, one.arm), one.pull) for objective, one in engine.past),
         forecast=engine.forecast(),
+        standings=engine.standings(),
+        hardest=engine.hardest(_HARDEST, item),
     )
 
 
@@ -272,8 +312,13 @@ def _answer(problem: Problem, arm: int) -> str:
     return problem.arms[arm] if arm >= 0 else NOBODY_QUALIFIES
 
 
-def records_of(problem: Problem, assignments: Assignments) -> Iterator[dict[str, Any]]:
-    """Yield every assignment with what was told of it, as plain rows; None where nothing was."""
+def records_of(
+    problem: Problem, assignments: Assignments, place: Callable[[int], tuple[int, str | int]] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield every assignment with what was told of it, as plain rows; None where nothing was.
+
+    ``place`` says where in the common order an assignment is, and what is there.
+    """
     for number in range(1, assignments.count + 1):
         row = {
             "id": number,
@@ -281,5 +326,7 @@ def records_of(problem: Problem, assignments: Assignments) -> Iterator[dict[str,
             "status": STATUS_NAMES[assignments.status(number)],
             "asked_at": time_text(assignments.since(number)),
         }
+        if place is not None:
+            row["index"], row["item"] = place(number)
         told = zip(problem.metric_names, assignments.rewards(number), strict=True)
         yield row | {name: value if math.isfinite(value) else None for name, value in told}

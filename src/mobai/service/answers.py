@@ -20,6 +20,8 @@ class AssignmentOut(BaseModel):
 
     assignment: int
     arm: str
+    item: Annotated[str | int | None, _about("What it is measured on; with items and rounds only.")] = None
+    index: Annotated[int | None, _about("Its place in the common order, from 0; with items and rounds only.")] = None
 
 
 class AssignmentsOut(BaseModel):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from mobai.live.operations import MOST_REPORTED_OVER_HTTP
+from mobai.problem.design import MOST_NAMES
 
 MOST_ASKED = 1_000
 _LONGEST = 200
@@ -36,6 +37,17 @@ class NewExperiment(_Model):
     sd: Any = Field(None, description="Standard deviations where they are known and not in the objectives.")
     guardrails: Annotated[list[str], Field(max_length=1_000)] = []
     baseline: str | None = None
+    items: Annotated[
+        StrictInt | str | Annotated[list[str], Field(max_length=MOST_NAMES)] | None,
+        Field(description="What every arm is measured on: how many items, their names, or stream."),
+    ] = None
+    rounds: Annotated[bool, Field(strict=True, description="Whether arms are compared in rounds.")] = False
+    items_digest: Annotated[
+        str | None, Field(max_length=_LONGEST, description="Tells a list of items from others.")
+    ] = None
+    ahead: Annotated[int | None, Field(strict=True, description="Of items and rounds: how far arms may run ahead.")] = (
+        None
+    )
     delta: Number = 0.05
     rule: Annotated[str, Field(max_length=_LONGEST)] = "top-two"
     seed: Annotated[int, Field(strict=True, ge=0)] = 0

@@ -68,7 +68,8 @@ def _outcome(action: Callable[..., Any], test: Experiment, *with_: Any) -> Any:
 def _facts(test: Experiment) -> list[Any]:
     status = test.status()
     verdict, intervals, more = status.verdict, status.intervals, status.forecast
-    tables: list[Any] = [verdict.evidence, verdict.threshold, verdict.reached, status.means, status.pulls, status.asked]
+    tables: list[Any] = [verdict.evidence, verdict.threshold, verdict.reached, status.means, status.rewards]
+    tables += [status.asked]
     tables += [status.answered, status.active, status.barred, intervals.lower, intervals.upper, intervals.contradicted]
     if status.differences is not None:
         tables += [table[1:] for table in status.differences[1:]]

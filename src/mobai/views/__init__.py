@@ -3,6 +3,7 @@
 The command line, notebooks and reports share them. They read the objects they show and import none of them.
 """
 
+from mobai.views.answers import answer_text, contention_lines, contention_text, settled_answer, ties_of
 from mobai.views.charts import (
     Band,
     IntervalRow,
@@ -26,6 +27,7 @@ from mobai.views.data import (
 )
 from mobai.views.events import event_text
 from mobai.views.experiment_parts import numbers_html, page_json, tradeoff_html
+from mobai.views.headline import headline, held_up_texts, status_line, status_remarks
 from mobai.views.notebook import (
     analysis_html,
     bound_html,
@@ -36,6 +38,8 @@ from mobai.views.notebook import (
     verdict_html,
 )
 from mobai.views.notifications import NOTIFICATIONS, notifications_json
+from mobai.views.race import hardest_items, race_text
+from mobai.views.race_tables import standings_tables
 from mobai.views.report import report_html, report_markdown, summary_page
 from mobai.views.rows import csv_text, json_lines, plain_value
 from mobai.views.tables import (
@@ -52,14 +56,9 @@ from mobai.views.tables import (
 )
 from mobai.views.text import analysis_blocks, analysis_text, comparison_tables, status_blocks, status_text, to_text
 from mobai.views.words import (
-    answer_text,
     certification,
-    contention_lines,
-    contention_text,
     evidence_text,
     explanation_text,
-    headline,
-    held_up_texts,
     interval_text,
     intervals_caption,
     missing_text,
@@ -67,9 +66,6 @@ from mobai.views.words import (
     number_text,
     plural,
     samples_text,
-    settled_answer,
-    status_line,
-    status_remarks,
     verdict_line,
 )
 
@@ -99,6 +95,7 @@ __all__ = [
     "explanation_text",
     "finite",
     "forest",
+    "hardest_items",
     "headline",
     "held_up_texts",
     "interval_chart",
@@ -125,11 +122,13 @@ __all__ = [
     "progress_bar",
     "progress_chart",
     "progress_table",
+    "race_text",
     "report_html",
     "report_markdown",
     "samples_text",
     "settled_answer",
     "standings",
+    "standings_tables",
     "status_blocks",
     "status_html",
     "status_line",
@@ -138,6 +137,7 @@ __all__ = [
     "stopping_chart",
     "summary_html",
     "summary_page",
+    "ties_of",
     "time_text",
     "to_text",
     "tradeoff_html",

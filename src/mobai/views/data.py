@@ -132,6 +132,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "forecast": forecast,
         "assumption": analysis.assumption,
         "findings": list(analysis.findings),
+        **({"standings": [one.json() for one in analysis.standings]} if analysis.standings else {}),
     }
 
 

@@ -10,9 +10,11 @@ from mobai.document import Table, to_rows
 from mobai.views.charts import allocation_chart, drift_charts, evidence_chart, forest, tradeoff_chart, wide
 from mobai.views.charts.scale import svg
 from mobai.views.data import time_text
+from mobai.views.headline import headline, status_remarks
 from mobai.views.notifications import notifications_json
+from mobai.views.race_tables import hardest_table, standings_tables
 from mobai.views.tables import contenders, differences_table, limits_table, means_table
-from mobai.views.words import certification, headline, intervals_caption, moment_text, plural, status_remarks
+from mobai.views.words import certification, intervals_caption, moment_text, plural
 
 if TYPE_CHECKING:
     from mobai.live.state import Milestone
@@ -32,6 +34,7 @@ def parts_of(status: Status, series: Series, most_arms: int | None = None) -> di
         "remarks": remarks_html(status),
         "metrics": metrics_html(status),
         "limits": limits_html(status),
+        "standings": standings_html(status),
         "evidence": evidence_chart(series, status),
         "allocation": allocation_chart(series, status),
         "drift": drift_html(series, status),
@@ -133,12 +136,29 @@ def limits_html(status: Status) -> str:
     verdict, parts = status.verdict, []
     if verdict.problem.guardrails:
         own = range(len(verdict.decisions), len(verdict.problem.metrics))
-        parts.append(wide(to_rows(limits_table(verdict, status.pulls)), "Limits"))
+        parts.append(wide(to_rows(limits_table(verdict, status.rewards)), "Limits"))
         parts += [forest(status, m) for m in own]
     if status.differences is not None:
-        table = differences_table(verdict, status.pulls, status.differences)
+        table = differences_table(verdict, status.rewards, status.differences)
         parts.append(wide(to_rows(table), "Differences from the baseline"))
     return "".join(f'<div class="card">{part}</div>' for part in parts)
+
+
+def standings_html(status: Status) -> str:
+    """Return how arms stand to the leaders, who is out at which index, and what was saved; nothing without a design."""
+    design = status.verdict.problem.design
+    if design is None or not status.standings:
+        return ""
+    made, arms = status.verdict.pulls, len(status.verdict.problem.arms)
+    of = f" of the {design.size * arms:,} there are" if design.size is not None else ""
+    note = (
+        f'<p class="quiet">{made:,} measurements{of}. What is measured counts places in the common order; an arm '
+        "that is out of a metric is measured no more for it.</p>"
+    )
+    tables = (wide(to_rows(one), one.header[0]) for one in standings_tables(status))
+    hardest, where = hardest_table(status), "Where the leaders lose"
+    read_next = "" if hardest is None else f"<h3>{where}</h3>{wide(to_rows(hardest), where)}"
+    return note + "".join(f'<div class="card">{table}</div>' for table in tables) + read_next
 
 
 def tradeoff_html(status: Status, first: int = 0, second: int = 1) -> str:
@@ -193,7 +213,7 @@ def _with_numbers(status: Status, most: int | None) -> Sequence[int]:
 def numbers_html(status: Status, arms: Sequence[int]) -> str:
     """Return all numbers of some arms as a table."""
     verdict = status.verdict
-    table = means_table(verdict, status.pulls, status.means, status.intervals, status.active, arms)
+    table = means_table(verdict, status.rewards, status.means, status.intervals, status.active, arms)
     asked = [f"{int(status.asked[arm]):,}" for arm in arms]
     rows = [[*row, count] for row, count in zip(table.rows, asked, strict=True)]
     return wide(to_rows(Table([*table.header, "asked for"], rows)), "All numbers")

@@ -51,4 +51,4 @@ def facts_json(result: Any) -> dict[str, Any]:
 
 def facts_of(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments for a dataclass, from what :func:`facts_json` made."""
-    return {name: one.read(data[name]) for name, one in facts_in(kind).items()}
+    return {name: one.read(data[name]) for name, one in facts_in(kind).items() if name in data}

@@ -19,9 +19,9 @@ from mobai.views.experiment_parts import (
     remarks_html,
     tradeoff_html,
 )
+from mobai.views.headline import headline
 from mobai.views.tables import verdict_table
 from mobai.views.text import analysis_blocks
-from mobai.views.words import headline
 
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis

@@ -24,6 +24,7 @@ def report_html(status: Status, series: Series) -> str:
     parts, name = parts_of(status, series), escape(status.name)
     sections = {
         "Metrics": parts["metrics"],
+        "Who is left": parts["standings"],
         "Limits and differences": parts["limits"],
         "How it went": f'<div class="pair">{parts["evidence"]}{parts["allocation"]}</div>',
         "Trade-off": tradeoff_html(status),

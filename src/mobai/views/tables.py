@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from mobai.document import Table
-from mobai.views.words import answer_text, difference_text, evidence_text, interval_text, missing_text
+from mobai.views.answers import answer_text
+from mobai.views.words import difference_text, evidence_text, interval_text, missing_text
 
 if TYPE_CHECKING:
     import numpy as np

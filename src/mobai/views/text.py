@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mobai.document import Block, Paragraph, Table
+from mobai.views.answers import contention_lines
+from mobai.views.headline import headline, status_line, status_remarks
+from mobai.views.race_tables import standings_tables
 from mobai.views.tables import (
     differences_table,
     limits_table,
@@ -12,15 +15,7 @@ from mobai.views.tables import (
     missing_table,
     progress_table,
 )
-from mobai.views.words import (
-    contention_lines,
-    headline,
-    intervals_caption,
-    samples_text,
-    status_line,
-    status_remarks,
-    verdict_line,
-)
+from mobai.views.words import intervals_caption, samples_text, verdict_line
 
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
@@ -64,8 +59,9 @@ def status_blocks(status: Status) -> list[Block]:
         Paragraph(headline(status)),
         Paragraph(status_line(status)),
         progress_table(verdict, status.forecast, status.state in ("ended", "closed"), status.equal),
-        *comparison_tables(verdict, status.pulls, status.differences),
-        means_table(verdict, status.pulls, status.means, status.intervals, status.active),
+        *comparison_tables(verdict, status.rewards, status.differences),
+        *standings_tables(status),
+        means_table(verdict, status.rewards, status.means, status.intervals, status.active),
         Paragraph(intervals_caption(verdict, status.intervals)),
         *(Paragraph(remark) for remark in status_remarks(status)),
     ]
@@ -85,6 +81,7 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
         Paragraph(f"{verdict_line(verdict).replace(' pull', ' row', 1)}{forecast}"),
         progress_table(verdict, more),
         *comparison_tables(verdict, analysis.counts, analysis.differences),
+        *standings_tables(analysis),
         means_table(verdict, analysis.counts, analysis.means, analysis.intervals),
         missing_table(analysis),
         Paragraph(intervals_caption(verdict, analysis.intervals)),

@@ -21,7 +21,7 @@ from mobai.problem import (
     SubGaussian,
     UnknownVariance,
 )
-from mobai.research.audit import pools
+from mobai.research.audit import designs, pools
 from mobai.research.audit import reporting_schemes as schemes
 from mobai.research.audit.controls import PeekedTest
 from mobai.research.audit.reporting_schemes import ReportingScheme
@@ -123,7 +123,7 @@ def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np
 
 def all_cases(scale: float = 1.0) -> list[Case]:
     """Return every line of the audit; ``scale`` multiplies the numbers of trials."""
-    cases = [*_families(), *_thresholds(), *_reporting_schemes(), *_limits(), *_controls()]
+    cases = [*_families(), *_thresholds(), *_reporting_schemes(), *_designs(), *_limits(), *_controls()]
     return [case._replace(trials=max(round(case.trials * scale), 20)) for case in cases]
 
 
@@ -180,18 +180,27 @@ def _reporting_schemes() -> Iterator[Case]:
         yield Case(name, "shared variance", shared, TopTwo(), mixture, TEN_PERCENT, 300, 400, valid, door=door)
 
 
+def _designs() -> Iterator[Case]:
+    """Compare arms on the same things."""
+    for name, door, valid in designs.lines():
+        rule, stopping = Uniform(), GLR("mixture")  # which the doors do without
+        yield Case(name, "paired", designs.tie(), rule, stopping, TEN_PERCENT, 600, 400, valid, door=door)
+
+
 def _limits() -> Iterator[Case]:
-    """Try guardrails where claims are likeliest to be false, and differences to a baseline; each with a control."""
+    """Try guardrails where claims are likeliest to be false, differences to a baseline, and who may still be best."""
     for kind in (KINDS[0], KINDS[2], KINDS[3], KINDS[7], KINDS[8]):
         yield _looked_at("on the limit", kind, on_the_limit(kind), schemes.limits)
         tied = against_a_baseline(kind)
         yield _looked_at("differences to a baseline", kind, tied, schemes.differences)._replace(trials=100)
     for kind in (KINDS[0], KINDS[3]):
+        yield _looked_at("who may still be best", kind, duel(kind), schemes.contention)
         yield _looked_at("on a margin", kind, on_the_margin(kind), schemes.limits)
     gaussian = KINDS[0]
     yield _looked_at("tested at every look", gaussian, on_the_limit(gaussian), schemes.limits_peeked, valid=False)
     tied = against_a_baseline(gaussian)
     yield _looked_at("intervals for one look", gaussian, tied, schemes.differences_peeked, valid=False)
+    yield _looked_at("out at one look", gaussian, duel(gaussian), schemes.contention_peeked, valid=False)
 
 
 def _looked_at(name: str, kind: Kind, instance: Instance, door: ReportingScheme, *, valid: bool = True) -> Case:

@@ -21,6 +21,8 @@ from mobai.seeds import stream
 
 _BATCH = 200
 _LATE = 10
+# How many standard errors a tenth of Gaussian tests exceed.
+_ONE_LOOK = 1.2816
 
 Answers = tuple[list[int], int]
 ReportingScheme = Callable[[TrialSpec], Answers]
@@ -109,7 +111,19 @@ def differences_peeked(spec: TrialSpec) -> Answers:
     return _compared(spec, _ends_for_one_look)
 
 
+def contention(spec: TrialSpec) -> Answers:
+    """Look at who may still be best after every tenth pull; a best arm that is out, or too tight a bound, is wrong."""
+    return _contested(spec, _said_to_be_left)
+
+
+def contention_peeked(spec: TrialSpec) -> Answers:
+    """Put an arm out by a test made for one look. A control."""
+    return _contested(spec, _left_for_one_look)
+
+
 Statuses = tuple[tuple[int, ...], ...]
+# Per objective: the arms left, and by how much the best of all can be above the leader.
+Left = list[tuple[set[int], float]]
 Ends = tuple[FloatArray, FloatArray]
 
 
@@ -139,6 +153,37 @@ def _tested_once(engine: Engine) -> Statuses:
         kept, broken = room + guardrail.eps > 2 * error, -room > 2 * error
         found.append(tuple(np.where(enough & kept, 1, np.where(enough & broken, 2, 0)).tolist()))
     return tuple(found)
+
+
+def _contested(spec: TrialSpec, left: Callable[[Engine], Left]) -> Answers:
+    engine, environment = engine_of(spec), Environment(spec.instance, spec.seed, spec.trial)
+    rng, means = coins(spec.seed, spec.trial), spec.instance.means * spec.instance.problem.signs
+    for pull in range(spec.max_pulls):
+        arm = engine.choose(rng)
+        engine.tell(engine.ask(arm), environment.pull(arm))
+        if pull % 10 == 9 and engine.observations.complete:
+            for m, (arms, within) in enumerate(left(engine)):
+                best, leader = means[:, m].max(), int(engine.observations.leaders[m])
+                if means[sorted(arms), m].max(initial=-math.inf) < best or best - means[leader, m] > within:
+                    return [NOBODY] * spec.instance.shape[1], engine.told
+    return [-1] * spec.instance.shape[1], engine.told
+
+
+def _said_to_be_left(engine: Engine) -> Left:
+    names = engine.problem.arms
+    found = ((one.left, one.within) for one in engine.contention())
+    return [({names.index(arm) for arm in left}, math.inf if within is None else within) for left, within in found]
+
+
+def _left_for_one_look(engine: Engine) -> Left:
+    arrays, found = engine.observations.arrays, []
+    for m in range(engine.problem.shape[1]):
+        counts, leader = arrays.counts[m], int(engine.observations.leaders[m])
+        variance = arrays.scatter[m] / np.maximum(counts - 1, 1) / counts
+        behind = arrays.means[m, leader] - arrays.means[m] > _ONE_LOOK * np.sqrt(variance + variance[leader])
+        out = behind & (counts >= 20) & (counts[leader] >= 20)
+        found.append((set(np.flatnonzero(~out).tolist()), math.inf))
+    return found
 
 
 def _compared(spec: TrialSpec, ends: Callable[[Engine], Ends]) -> Answers:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from mobai.live.assignments import Assignment
+from mobai.live.assignments import Assignment, assignment_json
 from mobai.service.access import OPEN, ScopedRoute, needs
 from mobai.service.answers import ProblemOut
 from mobai.service.problems import MEDIA_TYPE, ProblemError
@@ -57,7 +57,7 @@ def answer(facts: Any, code: int = 200, **headers: str) -> Response:
 
 def work(assignments: list[Assignment], stopped: bool, code: int = 200) -> Response:
     """Return assignments as a response."""
-    rows = [{"assignment": one.id, "arm": one.arm} for one in assignments]
+    rows = [assignment_json(one) for one in assignments]
     return answer({"assignments": rows, "stopped": stopped}, code)
 
 

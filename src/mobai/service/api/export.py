@@ -70,7 +70,8 @@ async def as_parquet(request: Request, name: str) -> Response:
 
 def _columns(experiment: Experiment) -> list[str]:
     unit = ["unit"] if experiment.has_units else []
-    return ["id", *unit, "arm", "status", "asked_at", *experiment.problem.metric_names]
+    places = ["index", "item"] if experiment.problem.design is not None else []
+    return ["id", *unit, "arm", "status", "asked_at", *places, *experiment.problem.metric_names]
 
 
 async def _streamed(

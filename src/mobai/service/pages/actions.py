@@ -20,6 +20,7 @@ from mobai.service.pages.forms import Form, read_form
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import page_router, path_of, refuse_if_read_only, see, sentence
 from mobai.service.problems import ProblemError, code_of
+from mobai.views import ties_of
 
 router = page_router()
 
@@ -41,6 +42,11 @@ def _add(form: Form, by: str | None) -> Operation[None]:
     return operations.add_arm(form.get("arm"), sd, by=by)
 
 
+def _close(form: Form, by: str | None) -> Operation[None]:
+    ties = [form.get(name) for name in form.names if name.startswith("equal-")]
+    return operations.close(as_equal=ties, by=by)
+
+
 ACTIONS = {
     "pause": Action(
         "Pause",
@@ -58,8 +64,8 @@ ACTIONS = {
         "Close",
         "Close for good",
         "The experiment ends: it can be read, not changed, and not opened again. What is decided stays decided, with "
-        "the same error probability. What is not decided stays open.",
-        lambda _, by: operations.close(by=by),
+        "the same error probability. What is not decided stays open, or ends in a tie if you tick it.",
+        _close,
     ),
     "add-arm": Action(
         "Add an arm",
@@ -92,6 +98,7 @@ def _facts(experiment: Experiment, action: Action) -> dict[str, Any]:
         "history": experiment.history_id,
         "arms": [arm for arm in taking_part if arm not in compared],
         "needs_sd": any(metric.family.known_noise for metric in problem.metrics),
+        "ties": ties_of(status.verdict),
         "action": action,
     }
 

@@ -25,8 +25,8 @@ def drift_charts(series: Series, status: Status) -> tuple[str, list[str]]:
     """
     if len(series) < 2 * _TENTHS:
         return "", []
-    shown = arms_to_show(status.verdict, status.pulls)
-    arms = sorted(sorted(shown, key=lambda i: -int(status.pulls[i].sum()))[:MOST_LINES])
+    shown = arms_to_show(status.verdict, status.rewards)
+    arms = sorted(sorted(shown, key=lambda i: -int(status.rewards[i].sum()))[:MOST_LINES])
     borders = _borders(series)
     charts = [_drift(series, status, m, arms, borders) for m in range(len(series.problem.metrics))]
     return line_keys({series.problem.arms[i]: "" for i in arms}), charts
@@ -41,7 +41,7 @@ def _borders(series: Series) -> list[int]:
 def _drift(series: Series, status: Status, m: int, arms: Sequence[int], borders: Sequence[int]) -> str:
     lines = {}
     for i in arms:
-        counts = [0, *(int(series.rewards[n, i, m]) for n in borders), int(status.pulls[i, m])]
+        counts = [0, *(int(series.rewards[n, i, m]) for n in borders), int(status.rewards[i, m])]
         means = [0.0, *(float(series.means[n, i, m]) for n in borders), float(status.means[i, m])]
         sums = [0.0 if count == 0 else count * mean for count, mean in zip(counts, means, strict=True)]
         lines[series.problem.arms[i]] = [

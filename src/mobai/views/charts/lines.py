@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -87,10 +88,11 @@ class LineChart:
 def evidence_chart(series: Series, status: Status | None = None) -> str:
     """Return how the evidence of every objective came near what is needed, over the pulls, up to a status.
 
-    Of one that is decided the evidence may fall later, which undoes nothing.
+    The line of one that is decided touches the level at the pull that decided it. The evidence may fall later, which
+    undoes nothing.
     """
     rows, places, times = series.evidence.tolist(), series.pulls.tolist(), series.at.tolist()
-    decided = {}
+    decided: dict[str, int] = {}
     if status is not None:
         verdict = status.verdict
         made = zip(series.problem.objective_names, verdict.decisions, strict=True)
@@ -98,6 +100,10 @@ def evidence_chart(series: Series, status: Status | None = None) -> str:
         if _is_later(series, status):
             rows, places = [*rows, verdict.evidence.tolist()], [*places, verdict.pulls]
             times = [*times, status.last_report_at or times[-1]]
+        for m, decision in enumerate(verdict.decisions):
+            if decision is not None and places:
+                n = _enter(rows, places, times, decision.pull)
+                rows[n][m] = max(rows[n][m], decision.evidence or 0.0, series.threshold)
     shares = [
         [min(max(value, 0.0) / series.threshold, _MOST_EVIDENCE) if math.isfinite(value) else 0.0 for value in row]
         for row in rows
@@ -138,6 +144,21 @@ def allocation_chart(series: Series, status: Status | None = None) -> str:
     return line_chart(LineChart("allocation", title, lines, places, 0.0, top, times, foot=_foot(places)))
 
 
+def _enter(rows: list[list[float]], places: list[int], times: list[float], place: int) -> int:
+    """Return where a place is among the points, after entering one between its neighbours if it was not."""
+    n = bisect_left(places, place)
+    if n < len(places) and places[n] == place:
+        return n
+    after = min(n, len(places) - 1)
+    before = max(n - 1, 0)
+    share = (place - places[before]) / ((places[after] - places[before]) or 1)
+    ends = zip(rows[before], rows[after], strict=True)
+    rows.insert(n, [low + share * (high - low) if math.isfinite(high - low) else low for low, high in ends])
+    times.insert(n, times[before] + share * (times[after] - times[before]))
+    places.insert(n, place)
+    return n
+
+
 def _is_later(series: Series, status: Status) -> bool:
     """Whether more was told since the last point."""
     return len(series) > 0 and status.verdict.pulls > int(series.pulls[-1])
@@ -166,12 +187,13 @@ def line_chart(chart: LineChart) -> str:
         drawn.append(f'<line class="level" x1="0" y1="{y:.1f}" x2="1000" y2="{y:.1f}"/>')
     for place, _ in chart.marks:
         drawn.append(f'<line class="mark" x1="{across(place):.1f}" y1="0" x2="{across(place):.1f}" y2="60"/>')
+    marked = {across(place) for place, _ in chart.marks}
     for n, column in enumerate(chart.lines.values()):
         places = [across(place) for place in chart.places]
         known = [(x, down(value)) for x, value in zip(places, column, strict=True) if not math.isnan(value)]
         if len(known) == 1:  # a point alone would not be seen
             known = [(known[0][0] - 10, known[0][1]), *known]
-        points = " ".join(f"{x:.0f},{y:.0f}" for x, y in _apart(known))
+        points = " ".join(f"{x:.0f},{y:.0f}" for x, y in _apart(known, marked))
         drawn.append(f'<polyline {stroke(n)} points="{points}"/>')
     space = ' viewBox="0 0 1000 1000" preserveAspectRatio="none"'
     picture = f'<div class="frame">{_vertical(chart)}{svg("lines", "".join(drawn), space)}</div>'
@@ -184,11 +206,11 @@ def line_chart(chart: LineChart) -> str:
     )
 
 
-def _apart(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Yield the points that can be told apart from left to right, with the last one."""
+def _apart(points: Sequence[tuple[float, float]], marked: Collection[float]) -> Iterator[tuple[float, float]]:
+    """Yield the points that can be told apart from left to right, with those that are marked and the last one."""
     before = -math.inf
     for n, (x, y) in enumerate(points):
-        if x - before >= _LEAST_APART or n == len(points) - 1:
+        if x - before >= _LEAST_APART or x in marked or n == len(points) - 1:
             before = x
             yield x, y
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from mobai.views.answers import answer_text
 from mobai.views.charts.scale import svg
-from mobai.views.words import answer_text
 
 if TYPE_CHECKING:
     from mobai.engine import Verdict

@@ -89,7 +89,7 @@ def tradeoff_chart(status: Status, first: int, second: int) -> str:
     seen = [i for i in found if all(math.isfinite(status.means[i, m]) for m in (first, second))]
     if not seen:
         return _figure(title, '<p class="quiet">No reports yet.</p>')
-    shown = [i for i in arms_to_show(status.verdict, status.pulls) if i in seen]
+    shown = [i for i in arms_to_show(status.verdict, status.rewards) if i in seen]
     scales = [_scale(status, m, shown) for m in (first, second)]
     boxes = [_box(status, i, (first, second), scales) for i in shown]
     number = {i: n for n, i in enumerate(shown, start=1)}

@@ -1,0 +1,188 @@
+"""Measurements until everything is decided: pooled, as a stream of items, as a finite benchmark, and all there are.
+
+Real tables from things that are on any machine: compressors on the files of a Python installation, classifiers on
+random splits of two data sets, and ways to compare texts. Every row is a mean over random orders, with the errors.
+"""
+
+from __future__ import annotations
+
+import bz2
+import difflib
+import gzip
+import lzma
+import sysconfig
+import time
+import zlib
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from mobai import GLR, Engine, TableInstance, TopTwo
+from mobai.problem import Problem
+from mobai.seeds import stream
+
+DELTA = 0.05
+ORDERS = 100
+POOLED_ORDERS = 10
+_MOST_POOLED = 100_000
+_FILES = 400
+
+
+class Saving(NamedTuple):
+    """What one table takes in each design: mean measurements, and how often it was wrong."""
+
+    name: str
+    arms: int
+    items: int
+    correlation: float
+    pooled: float
+    streamed: float
+    finite: float
+    whole: int
+    errors: tuple[int, int, int]
+    open: tuple[int, int, int]
+
+
+def compressors() -> TableInstance:
+    """Return how well and how fast compressors of the standard library do on files of the standard library."""
+    ways: dict[str, Callable[[bytes], bytes]] = {
+        "zlib-1": lambda data: zlib.compress(data, 1),
+        "zlib-6": lambda data: zlib.compress(data, 6),
+        "gzip-9": lambda data: gzip.compress(data, 9),
+        "bz2": bz2.compress,
+        "lzma": lzma.compress,
+    }
+    folder = Path(sysconfig.get_paths()["stdlib"])
+    files = [path for path in sorted(folder.glob("**/*.py")) if 2_000 < path.stat().st_size < 60_000][:_FILES]
+    values = np.empty((len(files), len(ways), 2))
+    for n, path in enumerate(files):
+        data = path.read_bytes()
+        for i, way in enumerate(ways.values()):
+            start = time.perf_counter()
+            packed = way(data)
+            values[n, i] = min(len(packed) / len(data), 1.0), min(time.perf_counter() - start, 0.5)
+    return TableInstance(values, list(ways), ["size:min:bounded=0..1", "seconds:min:bounded=0..0.5"])
+
+
+def scorers() -> TableInstance:
+    """Return how alike ways to compare texts find neighbouring lines of a file."""
+    ways: dict[str, Callable[[str, str], float]] = {
+        "difflib": lambda a, b: difflib.SequenceMatcher(None, a, b).ratio(),
+        "difflib, no junk": lambda a, b: difflib.SequenceMatcher(None, a, b, autojunk=False).ratio(),
+        "quick": lambda a, b: difflib.SequenceMatcher(None, a, b).quick_ratio(),
+        "words": lambda a, b: len(set(a.split()) & set(b.split())) / max(len(set(a.split()) | set(b.split())), 1),
+        "letters": lambda a, b: len(set(a) & set(b)) / max(len(set(a) | set(b)), 1),
+    }
+    lines = Path(difflib.__file__).read_text().splitlines()
+    pairs = [(a, b) for a, b in pairwise(lines) if a.strip() and b.strip()][:1000]
+    values = np.array([[[way(*pair)] for way in ways.values()] for pair in pairs])
+    return TableInstance(values, list(ways), ["score:bounded=0..1"])
+
+
+def classifiers(splits: int = 150) -> TableInstance | None:
+    """Return how classifiers do on random splits of two data sets; None where scikit-learn is not installed."""
+    try:
+        from sklearn.datasets import load_breast_cancer, load_wine
+        from sklearn.ensemble import RandomForestClassifier
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.metrics import accuracy_score
+        from sklearn.model_selection import train_test_split
+        from sklearn.naive_bayes import GaussianNB
+        from sklearn.neighbors import KNeighborsClassifier
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+        from sklearn.svm import SVC
+        from sklearn.tree import DecisionTreeClassifier
+    except ImportError:
+        return None
+    models = {
+        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=200)),
+        "bayes": GaussianNB(),
+        "neighbours": make_pipeline(StandardScaler(), KNeighborsClassifier()),
+        "svm": make_pipeline(StandardScaler(), SVC()),
+        "tree": DecisionTreeClassifier(random_state=0),
+        "forest": RandomForestClassifier(20, random_state=0),
+        "stump": DecisionTreeClassifier(max_depth=1, random_state=0),
+        "raw neighbours": KNeighborsClassifier(),
+    }
+    sets = [load_wine(return_X_y=True), load_breast_cancer(return_X_y=True)]
+    values = np.empty((splits, len(models), 2))
+    for n in range(splits):
+        for m, (x, y) in enumerate(sets):
+            given, wanted, known, right = train_test_split(x, y, test_size=0.3, random_state=n)
+            for i, model in enumerate(models.values()):
+                values[n, i, m] = accuracy_score(right, model.fit(given, known).predict(wanted))
+    return TableInstance(values, list(models), ["wine:bounded=0..1", "cancer:bounded=0..1"])
+
+
+def pooled(table: TableInstance, trial: int) -> tuple[int, bool, bool]:
+    """Return how many pulls of random items samples of each arm alone take; whether that was wrong, and left open."""
+    x = -float(np.log(DELTA))
+    engine = Engine(
+        Problem(list(table.arms), table.objectives), TopTwo(), GLR(), log_inv_delta=x, focus_log_inv_delta=x
+    )
+    rng, right = stream(0, "pooled", trial), table.right_arms()
+    while not engine.stopped() and engine.told < _MOST_POOLED:
+        arm = engine.choose(rng)
+        engine.tell(engine.ask(arm), table.values[rng.integers(len(table.values)), arm])
+    answers = [-1 if one is None else one.arm for one in engine.verdict().decisions]
+    return engine.told, any(a >= 0 and a not in right[m] for m, a in enumerate(answers)), -1 in answers
+
+
+def correlation(table: TableInstance) -> float:
+    """Return the correlation of two arms over items, averaged over pairs and objectives."""
+    found = []
+    for m in range(table.values.shape[2]):
+        varied = table.values[:, table.values[:, :, m].std(axis=0) > 0, m]
+        pairs = np.atleast_2d(np.corrcoef(varied.T))
+        found.append(pairs[np.triu_indices(len(pairs), 1)].mean())
+    return float(np.mean(found))
+
+
+def measure(name: str, table: TableInstance) -> Saving:
+    """Return what a table takes in each design."""
+    alone = [pooled(table, trial) for trial in range(POOLED_ORDERS)]
+    streamed, finite = (table.race(design, delta=DELTA, trials=ORDERS) for design in ("stream", "items"))
+    return Saving(
+        name,
+        table.values.shape[1],
+        len(table.values),
+        correlation(table),
+        float(np.mean([made for made, _, _ in alone])),
+        float(streamed.measurements.mean()),
+        float(finite.measurements.mean()),
+        finite.whole,
+        (sum(wrong for _, wrong, _ in alone), streamed.errors, finite.errors),
+        (sum(left for _, _, left in alone), streamed.undecided, finite.undecided),
+    )
+
+
+def main() -> None:
+    """Print a Markdown table, one row per table of results."""
+    print(
+        f"delta = {DELTA}; pooled: {POOLED_ORDERS} runs, at most {_MOST_POOLED:,} pulls; items: {ORDERS} orders\n\n"
+        "| table | arms x items | correlation | pooled | stream | ratio | finite | all there are | wrong | open |\n"
+        "|---|---|---|---|---|---|---|---|---|---|"
+    )
+    tables = {
+        "compressors on files": compressors(),
+        "likeness of texts": scorers(),
+        "classifiers on splits": classifiers(),
+    }
+    for name, table in tables.items():
+        if table is None:
+            print(f"| {name} | scikit-learn is not installed | | | | | | | | |")
+            continue
+        one = measure(name, table)
+        print(
+            f"| {name} | {one.arms} x {one.items:,} | {one.correlation:.2f} | {one.pooled:,.0f} | {one.streamed:,.0f} "
+            f"| {one.streamed / one.pooled:.2f} | {one.finite:,.0f} | {one.whole:,} "
+            f"| {one.errors[0]}, {one.errors[1]}, {one.errors[2]} | {one.open[0]}, {one.open[1]}, {one.open[2]} |"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Race: measure arms on the same items, in parallel, until the best of every objective is known.
+
+A race is a live experiment with a loop around it: what was measured is in its journal, so that a race with a storage
+that was interrupted, or killed, goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mobai import views
+from mobai.engine import Verdict
+from mobai.errors import ConflictError, InputError
+from mobai.extras import need
+from mobai.live.experiment import Experiment
+from mobai.live.race_loop import Measure, MeasureAttempt, ProgressLine, RaceLoop, RaceProgress
+from mobai.live.status import Status
+from mobai.problem import Objective
+from mobai.problem.design import MOST_NAMES
+from mobai.problem.objective import is_name
+from mobai.rows import Frame, decoded, frame_rows, read_rows
+from mobai.store.journal import Journal, MemoryJournal
+
+_ON_ERROR = ("stop", "worst")
+
+
+@dataclass(frozen=True, eq=False)
+class RaceResult:
+    """How a race ended.
+
+    Attributes
+    ----------
+    experiment
+        The experiment that it was, to be looked at or gone on with.
+    ending
+        ``decided``, ``used-up`` (nothing is left to measure), ``budget``, ``interrupted`` or ``paused``.
+    most
+        How many measurements all arms on all items would have been; None without an end.
+    failures
+        How many measurements failed, with those that were tried again.
+    """
+
+    experiment: Experiment
+    ending: str
+    most: int | None
+    failures: int
+
+    @property
+    def made(self) -> int:
+        """How many measurements there are, with those that count as the worst, of other processes and earlier runs."""
+        status = self.experiment.status()
+        return status.pulls + status.dropped
+
+    @property
+    def status(self) -> Status:
+        """Where it stands: verdict, standings, means, intervals."""
+        return self.experiment.status()
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is decided."""
+        return self.experiment.verdict()
+
+    @property
+    def winners(self) -> dict[str, str | None]:
+        """The best arm of every metric; None where it is open."""
+        verdict = self.verdict
+        made = zip(verdict.problem.objective_names, verdict.answers, verdict.decisions, strict=True)
+        return {name: None if decision is None else answer for name, answer, decision in made}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the table of items: a row per measurement, with its item, its arm, and every metric."""
+        names = self.experiment.problem.metric_names
+        return [
+            {"item": row["item"], "arm": row["arm"], **{name: row[name] for name in names}}
+            for row in self.experiment.iterate_records()
+            if row["status"] == "answered"
+        ]
+
+    def to_pandas(self) -> Any:
+        """Return the table of items as a data frame, a row per item and arm."""
+        return need("pandas").DataFrame(self.rows()).set_index(["item", "arm"])
+
+    def hardest(self, metric: str, count: int = 10) -> list[dict[str, Any]]:
+        """Return the items on which the leader of a metric loses most to the best other arm: what to read next."""
+        return views.hardest_items(self.status.verdict, self.rows(), metric, count)
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        return views.race_text(self.status, self.ending, self.made, self.most)
+
+
+def race(
+    arms: Sequence[str] | Mapping[str, Any],
+    items: int | str | Path | Sequence[Any] | Frame | None,
+    measure: Measure,
+    objectives: Sequence[Objective | str] | Mapping[str, str],
+    *,
+    delta: float = 0.05,
+    n_jobs: int = 1,
+    processes: bool = False,
+    storage: str | Path | Journal | None = None,
+    name: str = "race",
+    baseline: str | None = None,
+    rounds: bool = False,
+    budget: int | None = None,
+    retries: int = 2,
+    on_error: str = "stop",
+    seed: int = 0,
+    watch: Callable[[RaceProgress], None] | None = None,
+) -> RaceResult:
+    """Measure arms on the same items until the best arm of every objective is known.
+
+    Parameters
+    ----------
+    arms
+        Their names; or a mapping from names to what ``measure`` is given: prompts, models, functions.
+    items
+        What all arms are measured on: a list of anything, a data frame or a file of rows (CSV, JSON lines, Parquet), or
+        how many there are. They are all there are: each is measured once per arm at most. ``"stream"`` for new items
+        without end: ``measure`` is then given a number. None with ``rounds``.
+    measure
+        Called with an arm and an item; returns a number per metric, None for one that there is not.
+    objectives, delta, baseline, seed
+        As for :meth:`mobai.Experiment.create`.
+    n_jobs, processes
+        How many measurements are made at once, in threads unless ``processes``: then ``measure`` is at the top of a
+        module, and a script calls this under ``if __name__ == "__main__"``.
+    storage, name
+        Where the race is kept, so that it goes on where it was when it is started again; nowhere unless given.
+    rounds
+        Whether arms are compared in rounds: an item is then the number of a round, in which every open arm is measured
+        once, in an order drawn at random.
+    budget
+        How many measurements are made at most; any number unless given.
+    retries, on_error
+        How often a measurement that raises an exception is made again; and what happens then: ``stop``, with a
+        RaceError, or ``worst``, it counts as the worst there could be, for every claim: neither arm gains from it.
+    watch
+        Called with the progress after every measurement. Unless given, a line in the terminal says it.
+
+    Examples
+    --------
+    >>> lengths = {"short": 1, "long": 9}
+    >>> words = ["a", "bb", "ccc", "dddd"]
+    >>> found = race(lengths, words, lambda arm, item: {"size": arm + len(item)}, ["size:min:bounded=0..20"])
+    >>> found.winners, found.ending
+    ({'size': 'short'}, 'decided')
+    """
+    if on_error not in _ON_ERROR:
+        raise InputError("on_error", f"must be stop or worst, not {on_error!r}")
+    for argument, value, least in (("n_jobs", n_jobs, 1), ("retries", retries, 0), ("budget", budget, 1)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise InputError(argument, f"must be a whole number, {least} or more, not {value!r}")
+    if not callable(measure):
+        raise InputError("measure", f"must be a function of an arm and an item, not {measure!r}")
+    if processes:
+        _check_sent(measure)
+    things, named, digest = _items_of(items, rounds)
+    given: dict[str, Any] = dict(arms) if isinstance(arms, Mapping) else dict(zip(arms, arms, strict=True))
+    texts = {name: one for name, one in given.items() if isinstance(one, str | int | float) and one != name}
+    digest = _digest([digest, texts]) if texts else digest
+    options: dict[str, Any] = {"delta": delta, "seed": seed, "ahead": max(2, n_jobs), "items_digest": digest}
+    experiment = _experiment(
+        storage, name, list(arms), objectives, items=named, rounds=rounds, baseline=baseline, **options
+    )
+    if on_error == "worst":
+        for metric in experiment.problem.metrics:
+            if not metric.has_worst:
+                raise InputError("on_error", f"must be stop: there is no worst that {metric.name} could be")
+    loop = RaceLoop(
+        experiment, things, MeasureAttempt(measure, given, retries), on_error, watch or ProgressLine(), budget
+    )
+    return RaceResult(experiment, loop.run(n_jobs, processes), loop.most, loop.failures)
+
+
+def _items_of(items: Any, rounds: bool) -> tuple[Mapping[str, Any] | Sequence[Any] | None, Any, str | None]:
+    """Return items by name or number, None where the number is all there is; how an experiment is told; their digest.
+
+    Rows are called by their ``id``, ``item`` or ``name``, if each has another one.
+    """
+    if rounds or (isinstance(items, str) and items == "stream"):
+        return None, items, None
+    if isinstance(items, int | np.integer) and not isinstance(items, bool):
+        return None, int(items), None
+    if items is None or (not isinstance(items, Iterable | str | Path) and frame_rows(items) is None):
+        raise InputError(
+            "items", f'must be a list, a file, a number of items or "stream", not {items!r} (unless rounds=True)'
+        )
+    if isinstance(items, str | Path) and Path(items).suffix.lower() == ".txt":
+        items = decoded(Path(items).read_bytes()).splitlines() if Path(items).is_file() else items
+    rows = read_rows(items) if isinstance(items, str | Path) else frame_rows(items)
+    things: list[Any] = list(items) if rows is None else list(rows)
+    if not things:
+        raise InputError("items", "must be one item at least")
+    digest = _digest(things)
+    for key in (None, "id", "item", "name"):
+        names = [one if key is None else one.get(key) if isinstance(one, Mapping) else None for one in things]
+        if len(things) <= MOST_NAMES and all(is_name(one) for one in names) and len(set(names)) == len(names):
+            return dict(zip(map(str, names), things, strict=True)), names, digest
+    return things, len(things), digest
+
+
+def _check_sent(measure: Measure) -> None:
+    """Refuse a function that cannot be sent to another process."""
+    try:
+        pickle.dumps(measure)
+    except Exception as error:
+        raise InputError(
+            "measure", f"must be a function at the top of a module, with processes=True: {error}"
+        ) from None
+
+
+def _digest(things: Sequence[Any]) -> str:
+    """Return a text that tells these things from others."""
+    return hashlib.blake2b("\n".join(map(repr, things)).encode(), digest_size=8).hexdigest()
+
+
+def _experiment(
+    storage: str | Path | Journal | None, name: str, arms: list[str], objectives: Any, **options: Any
+) -> Experiment:
+    """Return the experiment of this name, if it is the same race, or begin it."""
+    journal: Any = MemoryJournal() if storage is None else storage
+    try:
+        return Experiment.create(journal, name, arms, objectives, **options)
+    except ConflictError:
+        there = Experiment.load(journal, name)
+    asked = Experiment.create(MemoryJournal(), name, arms, objectives, **options)
+    one, other = there.settings, asked.settings
+    if one.problem != other.problem or one.items_digest != other.items_digest:
+        raise InputError(
+            "name",
+            f"the race {name!r} has other arms (or what they stand for), items or objectives; choose another name",
+        )
+    for what in ("log_inv_delta", "seed"):
+        if getattr(one, what) != getattr(other, what):
+            raise InputError("delta" if what == "log_inv_delta" else what, f"is another one in the race {name!r}")
+    return there

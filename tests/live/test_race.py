@@ -1,0 +1,338 @@
+"""One call that races arms over items: what it measures, what it says, and what happens when it is interrupted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mobai
+from mobai import ConflictError, InputError, RaceError
+from mobai.live.race_loop import RaceProgress
+
+RNG = np.random.default_rng(3)
+LEVELS = RNG.random(200) * 0.6 + 0.2
+NOISE = {(arm, n): float(RNG.normal(0, 0.04)) for arm in "abc" for n in range(200)}
+GAIN = {"a": 0.0, "b": 0.06, "c": -0.1}
+SCORE = ["score:bounded=0..1"]
+
+
+def measure(arm: str, item: int) -> dict[str, float | None]:
+    return {"score": float(np.clip(LEVELS[item] + GAIN[arm] + NOISE[arm, item], 0, 1))}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 4])
+def test_a_race_ends_early_and_says_who_won(n_jobs: int) -> None:
+    calls: list[tuple[str, int]] = []
+
+    def noted(arm: str, item: int) -> dict[str, float | None]:
+        calls.append((arm, item))
+        return measure(arm, item)
+
+    found = mobai.race("abc", 200, noted, SCORE, n_jobs=n_jobs)
+    assert found.winners == {"score": "b"}
+    assert found.ending == "decided"
+    assert found.made == len(calls) == len(set(calls)) < 400
+    assert found.most == 600
+    assert len(found.rows()) == found.made
+    said = str(found)
+    assert f"{found.made:,} measurements of 600, {600 - found.made:,} saved" in said
+    assert "Best for score: b" in said
+    assert "out at" in said
+    table = found.to_pandas()
+    assert table.loc[(calls[0][1], calls[0][0]), "score"] == measure(*calls[0])["score"]
+    worst = found.hardest("score", 3)
+    assert len(worst) == 3
+    assert worst[0]["lost"] >= worst[1]["lost"] > 0
+
+
+def test_items_and_arms_may_be_anything(tmp_path: Path) -> None:
+    questions = [{"text": "x" * n, "n": n} for n in range(200)]
+    prompts = {"a": ["short"], "b": ["much", "longer"], "c": []}
+
+    def ask(prompt: list[str], question: dict[str, Any]) -> dict[str, float | None]:
+        name = next(key for key, value in prompts.items() if value is prompt)
+        return measure(name, question["n"])
+
+    winners = {"score": "b"}
+    assert mobai.race(prompts, questions, ask, SCORE).winners == winners
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(json.dumps(one) for one in questions))
+    assert mobai.race(prompts, file, ask, SCORE).winners == winners
+    pandas = pytest.importorskip("pandas")
+    assert mobai.race(prompts, pandas.DataFrame(questions), ask, SCORE).winners == winners
+    named = mobai.race("abc", [f"q{n}" for n in range(200)], lambda arm, item: measure(arm, int(item[1:])), SCORE)
+    assert named.winners == winners
+    assert named.rows()[0]["item"].startswith("q")
+
+
+def test_a_stream_and_rounds_have_no_end() -> None:
+    for how in ({"items": "stream"}, {"items": None, "rounds": True}):
+        found = mobai.race("abc", how.pop("items"), lambda arm, item: measure(arm, item % 200), SCORE, **how)
+        assert found.winners == {"score": "b"}
+        assert found.most is None
+        assert "measurements\n" in str(found)
+
+
+def test_processes_measure_too() -> None:
+    assert mobai.race("abc", 200, measure, SCORE, n_jobs=2, processes=True).winners == {"score": "b"}
+
+
+def test_workers_are_kept_busy_and_little_is_measured_for_who_is_out() -> None:
+    running, most, lock = 0, 0, threading.Lock()
+
+    def slow(arm: str, item: int) -> dict[str, float | None]:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+        return measure(arm, item)
+
+    found = mobai.race("abc", 200, slow, SCORE, n_jobs=6)
+    assert most == 6
+    measured = {arm: sum(row["arm"] == arm for row in found.rows()) for arm in "abc"}
+    for one in found.status.standings:
+        if one.out_at is not None:
+            assert measured[one.arm] - one.out_at < 2 * 6
+
+
+def test_a_failure_is_tried_again_then_it_is_the_worst_or_the_end() -> None:
+    failed: dict[Any, int] = {}
+
+    def flaky(arm: str, item: int) -> dict[str, float | None]:
+        failed[arm, item] = failed.get((arm, item), 0) + 1
+        if item % 20 == 7 and failed[arm, item] < 3:
+            raise ValueError("too\nmany requests")
+        return measure(arm, item)
+
+    found = mobai.race("abc", 200, flaky, SCORE)
+    assert found.winners == {"score": "b"}
+    assert found.failures > 0
+
+    def broken(arm: str, item: int) -> dict[str, float | None]:
+        if item == 13:
+            raise ValueError("no\nanswer")
+        return measure(arm, item)
+
+    with pytest.raises(RaceError, match=r"measuring [abc] on 13 failed 2 times: ValueError: no answer"):
+        mobai.race("abc", 200, broken, SCORE, retries=1, delta=1e-100)
+    found = mobai.race("abc", 200, broken, SCORE, retries=0, on_error="worst")
+    assert found.winners == {"score": "b"}
+    with pytest.raises(RaceError, match="failed once"):
+        mobai.race("abc", 200, lambda arm, item: 1 / 0, SCORE, retries=0, on_error="worst")  # type: ignore[arg-type, return-value]
+
+
+def test_an_interrupted_race_goes_on_where_it_was(tmp_path: Path) -> None:
+    storage, calls = f"sqlite:///{tmp_path / 'race.db'}", []
+
+    def stops(arm: str, item: int) -> dict[str, float | None]:
+        calls.append((arm, item))
+        if len(calls) == 50:
+            raise KeyboardInterrupt
+        return measure(arm, item)
+
+    first = mobai.race("abc", 200, stops, SCORE, storage=storage)
+    assert first.ending == "interrupted"
+    assert first.made == 49
+    second = mobai.race("abc", 200, stops, SCORE, storage=storage)
+    assert second.ending == "decided"
+    assert second.winners == {"score": "b"}
+    assert len(calls) == second.made + 1  # the one that was interrupted was measured again, and nothing else
+    whole = mobai.race("abc", 200, measure, SCORE)
+    assert [row["score"] for row in whole.rows()] == [row["score"] for row in second.rows()]
+    third = mobai.race("abc", 200, stops, SCORE, storage=storage)
+    assert (third.made, third.winners) == (second.made, second.winners)
+    with pytest.raises(InputError, match=r"has other arms.*items or objectives"):
+        mobai.race("abcd", 200, stops, SCORE, storage=storage)
+    with pytest.raises(InputError, match="delta"):
+        mobai.race("abc", 200, stops, SCORE, storage=storage, delta=0.01)
+
+
+def test_what_failed_is_measured_again_when_the_race_goes_on(tmp_path: Path) -> None:
+    storage, broken = f"sqlite:///{tmp_path / 'race.db'}", [True]
+
+    def sometimes(arm: str, item: int) -> dict[str, float | None]:
+        if broken[0] and item % 5 == 0:
+            raise OSError("the service is away")
+        return measure(arm, item)
+
+    with pytest.raises(RaceError, match="the service is away"):
+        mobai.race("abc", 200, sometimes, SCORE, storage=storage, retries=0, n_jobs=3)
+    broken[0] = False
+    found = mobai.race("abc", 200, sometimes, SCORE, storage=storage, n_jobs=3)
+    assert found.winners == {"score": "b"}
+    assert found.status.dropped == 0
+
+
+def test_a_budget_and_used_up_items(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'race.db'}"
+    found = mobai.race("abc", 200, measure, SCORE, budget=20, storage=storage)
+    assert (found.ending, found.made) == ("budget", 20)
+    assert found.winners == {"score": None}
+    more = mobai.race("abc", 200, measure, SCORE, budget=33, storage=storage, n_jobs=3)
+    assert (more.ending, more.made) == ("budget", 33)
+    assert mobai.race("abc", 200, measure, SCORE, storage=storage).winners == {"score": "b"}
+    holed = lambda arm, item: {"score": None if item == 2 else 0.5, "t": 1.0}  # noqa: E731
+    missing = mobai.race("ab", 5, holed, [*SCORE, "t:bounded=0..2"])
+    assert missing.ending == "used-up"
+    assert missing.winners["score"] is None
+    assert "nothing is left to measure" in str(missing)
+
+
+def test_nothing_but_none_is_the_worst() -> None:
+    def often(arm: str, item: int) -> dict[str, float | None]:
+        return {"score": None} if item % 50 == 3 else measure(arm, item)
+
+    found = mobai.race("abc", 200, often, SCORE, delta=1e-4)
+    assert found.winners == {"score": "b"}
+    assert found.status.dropped > 0
+    assert mobai.race("ab", 8, lambda arm, item: {"score": None}, SCORE).ending == "used-up"
+    with pytest.raises(InputError, match="there is no worst that x could be"):
+        mobai.race("ab", "stream", lambda arm, item: {"x": None}, ["x:unknown-variance"])
+
+
+def test_nobody_wins_in_a_circle() -> None:
+    found = mobai.race("ABC", 60, lambda arm, item: {"x": (item + "ABC".index(arm)) % 3}, ["x:wins"])
+    assert found.ending == "used-up"
+    said = str(found)
+    assert "every arm is beaten by another one in x: nobody wins" in said
+    assert "nobody leads" in said
+    assert "leads" not in said.replace("nobody leads", "")
+    assert "more sample" not in said
+    with pytest.raises(ConflictError, match="nobody wins"):
+        found.experiment.ask()
+
+
+def test_who_is_beaten_by_wins_is_out() -> None:
+    found = mobai.race("ABC", 60, lambda arm, item: {"x": "ABC".index(arm)}, ["x:wins"])
+    status = found.status
+    assert found.winners == {"x": "C"}
+    assert status.verdict.contention[0].out == ("A", "B")
+    assert {one.arm for one in status.standings if one.out_at is not None} == {"A", "B"}
+    equal = mobai.race("AB", 6, lambda arm, item: {"x": 1.0}, ["x:wins"], budget=6)
+    equal.experiment.close(as_equal=True)
+    assert "closed as equal, A and B are left" in str(equal)
+
+
+def test_other_items_of_the_same_number_are_another_race(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'race.db'}"
+    value = lambda arm, item: {"score": 0.1 * ("ab".index(arm) + 1)}  # noqa: E731
+    mobai.race("ab", [{"q": n} for n in range(50)], value, SCORE, storage=storage, budget=4)
+    with pytest.raises(InputError, match=r"other arms.*items or objectives"):
+        mobai.race("ab", [{"q": -n} for n in range(50)], value, SCORE, storage=storage)
+    rows = [{"id": f"question {n}", "text": n} for n in range(50)]
+    named = mobai.race("ab", rows, value, SCORE)
+    assert named.rows()[0]["item"].startswith("question ")
+
+
+def test_what_was_measured_when_another_failed_is_kept(tmp_path: Path) -> None:
+    storage, calls, lock = f"sqlite:///{tmp_path / 'race.db'}", [], threading.Lock()
+
+    def breaks(arm: str, item: int) -> dict[str, float | None]:
+        with lock:
+            calls.append((arm, item))
+            count = len(calls)
+        time.sleep(0.02)
+        if count == 20:
+            raise ValueError("away")
+        return measure(arm, item)
+
+    with pytest.raises(RaceError, match="away"):
+        mobai.race("abc", 200, breaks, SCORE, storage=storage, n_jobs=8, retries=0)
+    rows = list(mobai.Experiment.load(storage, "race").iterate_records())
+    assert sum(row["status"] == "answered" for row in rows) >= len(calls) - 1
+    again = mobai.race("abc", 200, breaks, SCORE, storage=storage, n_jobs=8)
+    assert again.winners == {"score": "b"}
+    assert len(calls) <= again.made + 1 + 8
+
+
+def test_processes_that_share_a_race(tmp_path: Path) -> None:
+    """Three at once, of which one is killed: each place is measured once by who lives, and all end with the answer."""
+    storage = f"sqlite:///{tmp_path / 'race.db'}"
+    script = (
+        "import sys, time, mobai; sys.path.insert(0, '.'); from tests.live.test_race import SCORE, measure\n"
+        "def slow(arm, item):\n    time.sleep(0.03)\n    return measure(arm, item)\n"
+        f"found = mobai.race('abc', 200, slow, SCORE, n_jobs=2, storage={storage!r})\n"
+        "print(found.ending, found.winners['score'])"
+    )
+    others = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    deadline = time.monotonic() + 180
+    while time.monotonic() < deadline and not _answered(storage):
+        time.sleep(0.1)
+    others[0].kill()
+    others[0].communicate()
+    first = mobai.race("abc", 200, measure, SCORE, storage=storage)  # which takes over what the killed one had begun
+    assert (first.ending, first.winners) == ("decided", {"score": "b"})
+    assert [one.communicate(timeout=180)[0].split() for one in others[1:]] == [["decided", "b"]] * 2
+    places = [(row["arm"], row["item"]) for row in first.rows()]
+    assert len(set(places)) == len(places)
+    assert first.experiment.verify().intact
+
+
+def _answered(storage: str) -> bool:
+    try:
+        return mobai.Experiment.load(storage, "race").verdict().pulls >= 5
+    except InputError:  # not begun yet
+        return False
+
+
+def test_progress_is_told() -> None:
+    told: list[RaceProgress] = []
+    mobai.race("abc", 200, measure, SCORE, watch=told.append)
+    assert told[0].made == 1
+    assert told[-1].left == {"score": 1}
+    assert "of 600 measured; score: 3 left" in str(told[3])
+
+
+@pytest.mark.parametrize(
+    ("how", "about"),
+    [
+        ({"n_jobs": 0}, "n_jobs must be a whole number, 1 or more"),
+        ({"retries": -1}, "retries must be"),
+        ({"budget": 0}, "budget must be"),
+        ({"on_error": "ignore"}, "on_error must be stop or worst"),
+        ({"measure": 3}, "measure must be a function"),
+        ({"measure": lambda arm, item: 0.5}, "must return a number, or None, for each of score"),
+        ({"measure": lambda arm, item: {"scores": 1}}, "must return a number, or None, for each of score"),
+        ({"measure": lambda arm, item: {"score": 2.0}}, "measured . on .*must be a number from 0 to 1"),
+        ({"items": []}, "one item at least"),
+        ({"items": 10.0}, "a list, a file, a number of items"),
+        ({"items": None}, "a list, a file, a number of items"),
+        ({"measure": lambda arm, item: None}, "must return a number, or None, for each of score"),
+        ({"measure": lambda arm, item: {"score": 1.0}, "processes": True, "n_jobs": 2}, "at the top of a module"),
+        ({"objectives": ["x:unknown-variance"]}, "weighed by their range"),
+        ({"arms": "a"}, "at least two"),
+    ],
+)
+def test_wrong_input_is_one_line(how: dict[str, Any], about: str) -> None:
+    given: dict[str, Any] = {"arms": "abc", "items": 200, "measure": measure, "objectives": SCORE, "retries": 0, **how}
+    with pytest.raises(InputError, match=about):
+        mobai.race(given.pop("arms"), given.pop("items"), given.pop("measure"), given.pop("objectives"), **given)
+
+
+def test_what_is_told_of_ties_budgets_and_changed_arms(tmp_path: Path) -> None:
+    tied = mobai.race("ab", 5, lambda arm, item: {"score": 0.5}, SCORE)
+    assert "For score: a, exactly equal to b on these items." in str(tied)
+    assert "Best" not in str(tied)
+    nothing = mobai.race("ab", 40, lambda arm, item: {"score": None if arm == "a" else 0.5}, SCORE, budget=10)
+    assert (nothing.ending, nothing.made) == ("budget", 10)
+    assert "saved" not in str(nothing)
+    storage = f"sqlite:///{tmp_path / 'race.db'}"
+    value = lambda prompt, item: {"score": 0.1 * len(prompt) % 1}  # noqa: E731
+    mobai.race({"a": "old", "b": "other"}, 50, value, SCORE, storage=storage, budget=4)
+    with pytest.raises(InputError, match="or what they stand for"):
+        mobai.race({"a": "new one", "b": "other"}, 50, value, SCORE, storage=storage)
+    with pytest.raises(InputError, match="arms"):
+        mobai.race(["a", "a"], 50, value, SCORE)
+    (tmp_path / "items.txt").write_text("first\nsecond\n")
+    assert mobai.race("ab", tmp_path / "items.txt", lambda arm, item: {"score": 0.5}, SCORE).most == 4
