@@ -82,7 +82,7 @@ def test_it_says_what_it_found() -> None:
 @pytest.mark.parametrize(
     ("table", "about"),
     [
-        (np.zeros((3, 2)), "a table of items by 2 arms by 1 objectives"),
+        (np.zeros((3, 2)), "a table of items by 2 arms by 1 metrics"),
         (np.full((3, 2, 1), np.nan), "without gaps"),
         (np.full((3, 2, 1), 2.0), "a number from 0 to 1"),
     ],

@@ -198,7 +198,16 @@ def test_a_round_is_finished_with_the_arms_it_began_with() -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
-@pytest.mark.parametrize("how", [{"items": 400}, {"items": "stream"}, {"rounds": True, "items": None}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"items": 400},
+        {"items": "stream"},
+        {"items": 400, "guardrails": ["seconds:at-most=15"]},
+        {"items": "stream", "guardrails": ["score:within=0.12:of=b"], "baseline": "b"},
+        {"rounds": True, "items": None},
+    ],
+)
 def test_snapshots_and_journals_say_the_same(how: dict[str, Any]) -> None:
     journal = MemoryJournal()
     test = new(journal, **how)
@@ -213,8 +222,29 @@ def test_snapshots_and_journals_say_the_same(how: dict[str, Any]) -> None:
                 assert one.verdict().decisions == state.verdict().decisions
                 assert np.array_equal(one.verdict().evidence, state.verdict().evidence)
                 assert one.engine.standings() == state.engine.standings()
+                assert one.engine.limits() == state.engine.limits()
                 assert one.engine.room() == state.engine.room()
     assert test.verify().intact
+
+
+def test_the_best_that_keeps_its_limits_is_found() -> None:
+    test = new(guardrails=["seconds:at-most=13.7:eps=0.5"], baseline="a")
+    go(test)
+    status = test.status()
+    assert status.verdict.answers == ("a", "a")  # b has the better score, and takes longer than it may
+    assert status.barred.tolist() == [False, True, True]
+    assert [status.verdict.limit_status(0, arm) for arm in range(3)] == ["kept", "broken", "broken"]
+    assert "breaks a limit" in str(status)
+    assert status.intervals.lower[1, 1] >= 13.7
+    assert status.differences is not None
+    assert status.differences.words(1, 0) == "better"
+    found = status_of(status_json(status), test.settings)
+    assert found.verdict.limits == status.verdict.limits
+    nobody = new(guardrails=["seconds:at-most=3"])
+    go(nobody)
+    assert nobody.verdict().stopped
+    assert nobody.verdict().answers == ("none qualifies", "none qualifies")
+    assert nobody.ask(if_decided="stop") == []
 
 
 def test_a_status_is_read_back_from_what_a_service_sends() -> None:
@@ -263,7 +293,8 @@ def test_what_is_not_for_items_is_refused_and_changes_nothing(do: Any, about: st
         ({"rule": "uniform"}, "must be race"),
         ({"order": "told"}, "may come in any order"),
         ({"ahead": 0}, "1 or more"),
-        ({"guardrails": ["score:at-least=0.1"]}, "limits take samples"),
+        ({"guardrails": ["score:at-least=0.1"], "rounds": True, "items": None}, "no mean keeps a limit"),
+        ({"guardrails": ["score:at-least=0.1"], "on_broken": "tell"}, "must be bar"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(how: dict[str, Any], about: str) -> None:

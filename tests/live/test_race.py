@@ -73,6 +73,18 @@ def test_items_and_arms_may_be_anything(tmp_path: Path) -> None:
     assert named.rows()[0]["item"].startswith("q")
 
 
+def test_limits_are_kept_in_a_race() -> None:
+    def paid(arm: str, item: int) -> dict[str, float | None]:
+        return {**measure(arm, item), "cost": {"a": 0.2, "b": 0.9, "c": 0.1}[arm]}
+
+    found = mobai.race("abc", 200, paid, SCORE, guardrails=["cost:bounded=0..1:at-most=0.5"])
+    assert found.winners == {"score": "a"}
+    assert "breaks a limit" in str(found)
+    none = mobai.race("abc", 200, paid, SCORE, guardrails=["cost:bounded=0..1:at-most=0.05"])
+    assert none.winners == {"score": "none qualifies"}
+    assert none.ending == "decided"
+
+
 def test_a_stream_and_rounds_have_no_end() -> None:
     for how in ({"items": "stream"}, {"items": None, "rounds": True}):
         found = mobai.race("abc", how.pop("items"), lambda arm, item: measure(arm, item % 200), SCORE, **how)

@@ -90,8 +90,6 @@ def _on_items(words: str | None, sampler: str | None, as_json: bool, given: dict
     """Measure every arm on the same items."""
     from mobai.cli.items import items_stated, measure_on_items, run_on_items
 
-    if given.pop("guardrails"):
-        raise InputError("--guardrail", "is not for items and rounds yet: limits take samples of each arm")
     for key in ("rule", "rare", "on_refused"):
         given.pop(key)
     measure = measure_on_items(words, sampler, given.pop("timeout"))

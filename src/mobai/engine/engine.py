@@ -476,6 +476,10 @@ class Engine:
         statuses = self._evidence.limit_statuses(self.level(self._log_inv_delta_asked(log_inv_delta)))
         return tuple(tuple(map(LimitState, row)) for row in statuses.tolist())
 
+    def limit_evidence(self) -> FloatArray:
+        """Return the evidence that each arm keeps, and breaks, each limit, in nats. Shape (2, guardrails, K)."""
+        return self.observations.arrays.limits.evidence
+
     @property
     def barred(self) -> npt.NDArray[np.bool_]:
         """Which arms are asked for no more because they break a limit. Shape (K,)."""

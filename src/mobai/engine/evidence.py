@@ -44,7 +44,7 @@ class Evidence:
             extremes = [objective.family.hides_extremes for objective in problem.objectives]
             self.monitor.least[:] = np.where(extremes, least, 0.0)
         self._stopping = stopping.name
-        self._settle_at = settle_at if problem.guardrails else None
+        self._settle_at = settle_at if len(self.observations.arrays.limits.what) else None
 
     def tell_all(self, rows: Moment, ends: Integers, at: float | None = None) -> bool:
         """Add rewards, in moments that end at these rows, and look once; whether something may have been decided."""

@@ -120,7 +120,7 @@ def _pairs(engine: Engine, x: float) -> tuple[Pair, ...]:
 
 def _limits(engine: Engine, x: float) -> tuple[Limit, ...]:
     problem, level = engine.problem, engine.level(x)
-    evidence, verdict = engine.observations.arrays.limits.evidence, engine.verdict(x)
+    evidence, verdict = engine.limit_evidence(), engine.verdict(x)
     return tuple(
         Limit(
             f"{guardrail.metric} {guardrail.words}",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mobai.engine.asks import LEFT_OUT, Resolution
 from mobai.engine.contention import Contention
@@ -23,6 +24,7 @@ from mobai.engine.slots import Slots
 from mobai.engine.standings import HardItem, Standing
 from mobai.errors import InputError
 from mobai.kernels.evidence.paired import SCALE, SCATTER, SIGN, WORST
+from mobai.kernels.stats.observations import BASELINE, BROKEN, KEPT, LimitState
 from mobai.problem import FloatArray, IntArray, Problem
 from mobai.rules.sampling.race import Race
 from mobai.rules.stopping import Decision, Paired
@@ -30,7 +32,7 @@ from mobai.rules.stopping.comparison import Comparison
 from mobai.rules.stopping.paired import PairedMonitor
 from mobai.theory.differences import Differences, lifts_of
 from mobai.theory.forecast import Remaining
-from mobai.theory.intervals import Intervals
+from mobai.theory.intervals import Intervals, fit_to_limits
 
 # Of how many arms left every pair is bounded.
 _MOST_COMPARED = 3
@@ -38,6 +40,8 @@ _MOST_COMPARED = 3
 _FEWEST = 5
 _BEHIND = 2.5
 _NO_TREND = 0.1
+# Nats; what is certain has infinitely many.
+_MOST_SHOWN = 1000.0
 
 
 class PairedEngine(Engine):
@@ -78,7 +82,10 @@ class PairedEngine(Engine):
     def _until(self) -> Any:
         """Return up to which index everything has come of each arm, in objectives that are open."""
         still_open = [m for m, one in enumerate(self.comparison.decided) if one is None]
-        return self.comparison.until[:, still_open].min(axis=1) if still_open else self.comparison.until.max(axis=1)
+        if not still_open:
+            return self.comparison.until.max(axis=1)
+        guarded = range(self.problem.shape[1], len(self.problem.metrics))
+        return self.comparison.until[:, [*still_open, *guarded]].min(axis=1)
 
     def _why_nobody(self) -> str:
         if self.is_used_up:
@@ -187,7 +194,7 @@ class PairedEngine(Engine):
         seen, names, eps = self.comparison, self.problem.arms, float(self.problem.eps[m])
         out = seen.out[m].copy()
         decision = seen.decided[m]
-        if decision is not None and eps == 0 and not seen.tied[m]:
+        if decision is not None and self._decides_best(m) and not seen.tied[m]:
             out = np.arange(len(names)) != decision.arm
         left = np.flatnonzero(~out)
         within, apart = self._closeness(m, left)
@@ -223,27 +230,37 @@ class PairedEngine(Engine):
 
     def _intervals(self, x: float) -> Intervals:
         found, seen = self.plain_intervals(), self.comparison
-        arms, objectives = self.problem.shape
-        level = math.log(4 * arms * objectives / self._interval_share) + x
-        for m in range(objectives):
+        arms, metrics = self.problem.shape[0], len(self.problem.metrics)
+        level = math.log(4 * arms * metrics / self._interval_share) + x
+        for m in range(metrics):
             if self.design.kind == "rounds" or seen.measures.kinds[m] == SIGN:
                 continue
             for i in range(arms):
                 ends = mean_bounds(seen, m, i, level)
                 low, high = ends if self.problem.signs[m] > 0 else (-ends[1], -ends[0])
                 found.lower[i, m], found.upper[i, m] = low + 0.0, high + 0.0
-        return found
+        return fit_to_limits(self.problem, found, self.limits(x))
+
+    def limits(self, log_inv_delta: float | None = None) -> tuple[tuple[LimitState, ...], ...]:  # noqa: ARG002
+        return tuple(tuple(map(LimitState, row)) for row in self.comparison.limits.statuses().tolist())
+
+    def limit_evidence(self) -> FloatArray:
+        return np.minimum(self.comparison.limits.evidence(), _MOST_SHOWN)
+
+    @property
+    def barred(self) -> npt.NDArray[np.bool_]:
+        return self.comparison.limits.broken
 
     def differences(self, log_inv_delta: float | None = None) -> Differences | None:
         if self.problem.baseline is None:
             return None
         base = self.problem.arms.index(self.problem.baseline)
-        table = self.differences_to([base] * self.problem.shape[1], self.comparison.level + math.log(2))
+        table = self.differences_to([base] * len(self.problem.metrics), self.comparison.level + math.log(2))
         self._fit([base] * self.problem.shape[1], *table)
         flipped = self._signs < 0
         better, worse = np.where(flipped, table[1] < 0, table[0] > 0), np.where(flipped, table[0] > 0, table[1] < 0)
         for m, decision in enumerate(self.comparison.decided):
-            if decision is not None and self.problem.eps[m] == 0:
+            if decision is not None and self._decides_best(m):
                 better[decision.arm, m] |= decision.arm != base
                 worse[:, m] |= (decision.arm == base) & (np.arange(len(worse)) != base)
         verdicts = np.where(better, 1, np.where(worse, -1, 0)).astype(np.intp)
@@ -252,7 +269,7 @@ class PairedEngine(Engine):
 
     def differences_to(self, others: Sequence[int], level: float) -> tuple[FloatArray, FloatArray]:
         """Return between which numbers every arm's difference to another is, metric by metric, in its own units."""
-        lower, upper = np.zeros((2, *self.problem.shape))
+        lower, upper = np.zeros((2, self.problem.shape[0], len(self.problem.metrics)))
         for m, other in enumerate(others):
             for i in range(self.problem.shape[0]):
                 if i != other:
@@ -270,7 +287,7 @@ class PairedEngine(Engine):
             elif seen.decided[m] is None:
                 if (seen.until[seen.open_arms(), m] < _FEWEST).any():
                     return None
-                more[m] = self._more(m)
+                more[m] = np.maximum(self._more(m), self._more_for_limits(m))
         per_arm = more.max(axis=0)
         return Remaining(float(per_arm.sum()), more.sum(axis=1), per_arm)
 
@@ -281,12 +298,28 @@ class PairedEngine(Engine):
         rivals = [i for i in np.flatnonzero(seen.open_for(m)).tolist() if i != leader]
         for i in rivals:
             read, now = int(seen.bets.read[layer, m, leader, i]), float(seen.bets.now[layer, m, leader, i])
-            growth = (now + _BEHIND) / max(read, 1)
-            needed = (seen.level + _BEHIND) / growth if now + _BEHIND > _NO_TREND else math.inf
-            needed = max(needed, seen.measures.least[m])
-            more[i] = max((min(needed, seen.size) if seen.size else needed) - read, 0.0)
+            needed = max(self._until_level(now, read), seen.measures.least[m])
+            more[i] = max(needed - read, 0.0)
         more[leader] = max(more[rivals], default=0.0)
         return more
+
+    def _more_for_limits(self, m: int) -> FloatArray:
+        """Return the same for what is still to be said of limits: that the leader keeps them."""
+        limits, more = self.comparison.limits, np.zeros(self.problem.shape[0])
+        leader = int(self.comparison.leaders()[m])
+        for c in np.flatnonzero(limits.statuses()[:, leader] == LimitState.OPEN).tolist():
+            read, now = int(limits.claims.read[KEPT, c, leader, 0]), float(limits.claims.now[KEPT, c, leader, 0])
+            if limits.what[c, BASELINE] != leader:
+                more[leader] = max(more[leader], self._until_level(now, read) - read)
+        return more
+
+    def _until_level(self, now: float, read: int) -> float:
+        """Return the index at which a claim reaches the level, if its evidence grows as it has."""
+        seen = self.comparison
+        if not now + _BEHIND > _NO_TREND:
+            return float(seen.size) or math.inf
+        needed = (seen.level + _BEHIND) * max(read, 1) / (now + _BEHIND)
+        return min(needed, seen.size) if seen.size else needed
 
     def pairs(self, x: float) -> tuple[Pair, ...]:  # noqa: ARG002
         """Return every rival of every objective's leader, the one that holds it up first."""
@@ -297,11 +330,12 @@ class PairedEngine(Engine):
                 if i != leader:
                     values = seen.known_differences(m, leader, i)
                     gap = float(values.mean()) if len(values) else math.nan
+                    broken = float(self.limit_evidence()[BROKEN, :, i].max(initial=-math.inf))
                     evidence = float(max(seen.bets.now[layer, m, leader, i], seen.bets.top[layer, m, leader, i]))
-                    if seen.out[m, i]:
+                    if seen.out[m, i] and seen.out_by[m, i] >= 0:
                         evidence = max(evidence, float(seen.bets.top[0, m, seen.out_by[m, i], i]))
                     names = name, self.problem.arms[leader], arm
-                    found.append(Pair(*names, gap, min(evidence, 1000.0), -math.inf, seen.level))
+                    found.append(Pair(*names, gap, min(evidence, _MOST_SHOWN), broken, seen.level))
         return tuple(sorted(found, key=lambda pair: pair.evidence))
 
     def standings(self) -> tuple[Standing, ...]:
@@ -317,7 +351,7 @@ class PairedEngine(Engine):
                 problem.arms[i],
                 int(seen.until[i, m]),
                 int(seen.out_at[m, i]) if seen.out[m, i] else None,
-                problem.arms[seen.out_by[m, i]] if seen.out[m, i] else None,
+                problem.arms[seen.out_by[m, i]] if seen.out_by[m, i] >= 0 else None,
                 _known(self._mean_difference(m, i, leaders[m])),
                 _known(lower[i, m]),
                 _known(upper[i, m]),
@@ -331,7 +365,7 @@ class PairedEngine(Engine):
         seen = self.comparison
         for m, leader in enumerate(leaders):
             decision = seen.decided[m]
-            best = -1 if decision is None or self.problem.eps[m] > 0 else decision.arm
+            best = decision.arm if decision is not None and self._decides_best(m) else -1
             for i in range(len(lower)):
                 behind = best == leader or (seen.out[m, i] and seen.out_by[m, i] == leader)
                 if i != leader and (behind or i == best):
@@ -339,6 +373,10 @@ class PairedEngine(Engine):
                         upper[i, m] = max(min(upper[i, m], 0.0), lower[i, m])
                     else:
                         lower[i, m] = min(max(lower[i, m], 0.0), upper[i, m])
+
+    def _decides_best(self, m: int) -> bool:
+        """Whether who is decided on is the best of all: not within eps of it, nor the best that keeps the limits."""
+        return self.problem.eps[m] == 0 and not self.problem.guardrails
 
     def _mean_difference(self, m: int, arm: int, other: int) -> float:
         """Return by how much an arm differs from another, on average, in the objective's own unit."""

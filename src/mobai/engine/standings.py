@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 class Standing(NamedTuple):
     """An arm of an objective, beside the one that leads it or was decided on.
 
-    ``measured`` is up to which index it was read, ``out_at`` after which index it was ruled out, and by which arm: None
-    for those that are left. Its ``difference`` to the leader, in the objective's own unit, lies between ``lower`` and
-    ``upper``: all of them together, at all times, within the share of delta that the intervals have. With wins a
-    difference is the share of wins less that of losses. None where nothing is known.
+    ``measured`` is up to which index it was read, ``out_at`` after which index it was ruled out, and ``out_by`` which
+    arm: None for those that are left, and where a limit is broken. Its ``difference`` to the leader, in the objective's
+    own unit, lies between ``lower`` and ``upper``: all of them together, at all times, within the share of delta that
+    the intervals have. With wins a difference is the share of wins less that of losses. None where nothing is known.
     """
 
     objective: str

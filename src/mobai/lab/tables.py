@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.kernels.trials.race import race_on
-from mobai.problem import Design, FloatArray, Objective, Problem
+from mobai.problem import Design, FloatArray, Guardrail, Objective, Problem
+from mobai.problem.guardrail import NOBODY
 from mobai.rules.stopping import Paired
 from mobai.rules.stopping.comparison import Comparison
 from mobai.seeds import stream
@@ -25,8 +26,8 @@ class TableInstance:
     Parameters
     ----------
     values
-        By item, arm and objective, in the objectives' own units. Shape (N, K, M), without gaps.
-    arms, objectives
+        By item, arm and metric, in the metrics' own units. Shape (N, K, metrics), without gaps.
+    arms, objectives, guardrails
         As for :class:`mobai.Problem`.
 
     Examples
@@ -41,16 +42,15 @@ class TableInstance:
     values: FloatArray
     arms: Sequence[str]
     objectives: Sequence[Objective | str] | Mapping[str, str]
+    guardrails: Sequence[Guardrail | str] = ()
 
     def __post_init__(self) -> None:
         """Check the table."""
         problem = self.problem(Design("stream"))
         values = np.asarray(self.values, np.float64)
-        if values.ndim != 3 or values.shape[1:] != problem.shape or not len(values) or not np.isfinite(values).all():
-            arms, objectives = problem.shape
-            raise InputError(
-                "values", f"must be a table of items by {arms} arms by {objectives} objectives, without gaps"
-            )
+        arms, metrics = problem.shape[0], len(problem.metrics)
+        if values.ndim != 3 or values.shape[1:] != (arms, metrics) or not len(values) or not np.isfinite(values).all():
+            raise InputError("values", f"must be a table of items by {arms} arms by {metrics} metrics, without gaps")
         for m, metric in enumerate(problem.metrics):
             if not problem.accepts_all(metric, values[:, :, m].ravel()):
                 raise InputError("values", f"must be {metric.family.accepted}", metric=metric.name)
@@ -58,7 +58,7 @@ class TableInstance:
 
     def problem(self, design: Design) -> Problem:
         """Return the problem that it is in a design."""
-        return Problem(self.arms, self.objectives, design=design)
+        return Problem(self.arms, self.objectives, guardrails=self.guardrails, design=design)
 
     @property
     def best_arms(self) -> tuple[int | None, ...]:
@@ -68,16 +68,29 @@ class TableInstance:
     def right_arms(self) -> list[list[int]]:
         """Return, per objective, the arms that are right answers."""
         problem, found = self.problem(Design("stream")), []
+        free, strictly = self._keep_limits(problem, tolerant=True), self._keep_limits(problem, tolerant=False)
+        nobody = [] if strictly.any() else [NOBODY]
         for m, objective in enumerate(problem.objectives):
             values = self.values[:, :, m] * objective.sign
             if objective.family.counts_wins:
                 ahead = values[:, :, None] - values[:, None, :]
                 wins = (ahead > objective.eps).sum(axis=0) > (ahead < -objective.eps).sum(axis=0)
-                found.append([i for i in range(len(problem.arms)) if np.delete(wins[i], i).all()])
+                beats_all = (wins | np.eye(len(wins), dtype=bool) | ~strictly).all(axis=1)
+                found.append([*np.flatnonzero(beats_all & free).tolist(), *nobody])
                 continue
             means = values.mean(axis=0)
-            close = means >= means.max() - objective.eps - 1e-12 * np.abs(means).max()
-            found.append(sorted(np.flatnonzero(close).tolist(), key=lambda i: -means[i]))
+            best = means[strictly].max(initial=-np.inf)
+            close = free & (means >= best - objective.eps - 1e-12 * np.abs(means).max())
+            found.append([*sorted(np.flatnonzero(close).tolist(), key=lambda i: -means[i]), *nobody])
+        return found
+
+    def _keep_limits(self, problem: Problem, *, tolerant: bool) -> npt.NDArray[np.bool_]:
+        """Return which arms keep every limit, or are beyond it by no more than its tolerance. Shape (K,)."""
+        found, means = np.ones(problem.shape[0], np.bool_), self.values.mean(axis=0)
+        for one in problem.guardrails:
+            m, base = problem.metric_names.index(one.metric), -1 if one.of is None else problem.arms.index(one.of)
+            for i in range(len(found)):
+                found[i] &= i == base or one.keeps(means[i, m], means[base, m], one.eps if tolerant else 0.0)
         return found
 
     def race(
@@ -121,7 +134,7 @@ _MOST_ITEMS = 1_000_000
 
 
 class TableOutcome(NamedTuple):
-    """How one race ended: measurements made, and the arm decided on per objective, -1 for none."""
+    """How one race ended: measurements made, and the arm decided on per objective, -1 where it is open."""
 
     made: int
     answers: tuple[int, ...]
@@ -136,7 +149,7 @@ class TableRaces:
     measurements
         How many measurements every race made. Shape (trials,).
     answers
-        The arm decided on, -1 for none. Shape (trials, M).
+        The arm decided on, -1 where it is open, -2 where no arm keeps every limit. Shape (trials, M).
     """
 
     table: TableInstance
@@ -148,13 +161,13 @@ class TableRaces:
     @property
     def errors(self) -> int:
         """In how many races some objective was decided for an arm that is no right answer."""
-        wrong = [[arm >= 0 and arm not in self.right[m] for m, arm in enumerate(row)] for row in self.answers.tolist()]
+        wrong = [[arm != -1 and arm not in self.right[m] for m, arm in enumerate(row)] for row in self.answers.tolist()]
         return int(np.any(wrong, axis=1).sum())
 
     @property
     def undecided(self) -> int:
         """In how many races some objective was left open."""
-        return int((self.answers < 0).any(axis=1).sum())
+        return int((self.answers == -1).any(axis=1).sum())
 
     @property
     def whole(self) -> int:
@@ -179,7 +192,7 @@ def race_over(seen: Comparison, values: FloatArray, begin: int = 0) -> int:
         if not open_arms.any():
             break
         flags, closed = open_arms.astype(np.uint8), seen.closed()
-        after = race_on(seen.sheet, seen.measures, seen.bets, flags, closed, seen.level, index, len(values))
+        after = race_on(*seen.arrays(), flags, closed, seen.level, index, len(values))
         made += (after - index) * int(open_arms.sum())
         index = after
         seen.settle(made)

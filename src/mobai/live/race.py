@@ -22,7 +22,7 @@ from mobai.extras import need
 from mobai.live.experiment import Experiment
 from mobai.live.race_loop import Measure, MeasureAttempt, ProgressLine, RaceLoop, RaceProgress
 from mobai.live.status import Status
-from mobai.problem import Objective
+from mobai.problem import Guardrail, Objective
 from mobai.problem.design import MOST_NAMES
 from mobai.problem.objective import is_name
 from mobai.rows import Frame, decoded, frame_rows, read_rows
@@ -108,6 +108,7 @@ def race(
     processes: bool = False,
     storage: str | Path | Journal | None = None,
     name: str = "race",
+    guardrails: Sequence[Guardrail | str] = (),
     baseline: str | None = None,
     rounds: bool = False,
     budget: int | None = None,
@@ -128,7 +129,7 @@ def race(
         without end: ``measure`` is then given a number. None with ``rounds``.
     measure
         Called with an arm and an item; returns a number per metric, None for one that there is not.
-    objectives, delta, baseline, seed
+    objectives, guardrails, delta, baseline, seed
         As for :meth:`mobai.Experiment.create`.
     n_jobs, processes
         How many measurements are made at once, in threads unless ``processes``: then ``measure`` is at the top of a
@@ -169,7 +170,15 @@ def race(
     digest = _digest([digest, texts]) if texts else digest
     options: dict[str, Any] = {"delta": delta, "seed": seed, "ahead": max(2, n_jobs), "items_digest": digest}
     experiment = _experiment(
-        storage, name, list(arms), objectives, items=named, rounds=rounds, baseline=baseline, **options
+        storage,
+        name,
+        list(arms),
+        objectives,
+        items=named,
+        rounds=rounds,
+        guardrails=guardrails,
+        baseline=baseline,
+        **options,
     )
     if on_error == "worst":
         for metric in experiment.problem.metrics:

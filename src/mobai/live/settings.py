@@ -183,6 +183,8 @@ def new_settings(
         )
     if on_broken not in ("bar", "tell"):
         raise InputError("on_broken", f"must be bar or tell, not {on_broken!r}")
+    if on_broken == "tell" and problem.design is not None:
+        raise InputError("on_broken", f"must be bar on {problem.design.words}: who breaks a limit is measured no more")
     check_rare(rare)
     if order not in ORDERS:
         raise InputError("order", f"must be asked or told, not {order!r}")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mobai.errors import InputError
+from mobai.problem.guardrail import Guardrail
 from mobai.problem.objective import Objective, is_name
 
 MOST_ITEMS, MOST_NAMES = 10_000_000, 100_000
@@ -51,8 +52,9 @@ class Design:
         """What it is called."""
         return f"{self.size:,} items" if self.size is not None else _KINDS[self.kind]
 
-    def check(self, metric: Objective) -> None:
-        """Refuse a metric whose differences cannot be weighed in this design, with the reason."""
+    def check(self, metric: Objective, limits: Sequence[Guardrail]) -> None:
+        """Refuse a metric whose differences cannot be weighed in this design, and limits of it that cannot be told."""
+        self._check_limits(metric, limits)
         family = metric.family
         if metric.window is not None:
             raise InputError("window", "is not for items and rounds: report what there is, or null", metric=metric.name)
@@ -70,6 +72,15 @@ class Design:
             raise InputError(
                 "rounds may drift, and differences that drift have no variance that could be estimated; state "
                 "bounded=LOW..HIGH, or wins",
+                metric=metric.name,
+            )
+
+    def _check_limits(self, metric: Objective, limits: Sequence[Guardrail]) -> None:
+        if limits and metric.family.counts_wins:
+            raise InputError("wins have no mean that could be limited; limit another metric", metric=metric.name)
+        if self.kind == "rounds" and any(one.limit is not None for one in limits):
+            raise InputError(
+                "in rounds the level may drift, so that no mean keeps a limit; state within=NUMBER:of=ARM",
                 metric=metric.name,
             )
 

@@ -251,14 +251,12 @@ def _check_design(design: Design | None, metrics: Sequence[Objective], guardrail
     """Refuse metrics and limits that a design cannot weigh, and wins without one."""
     for metric in metrics:
         if design is not None:
-            design.check(metric)
+            design.check(metric, [one for one in guardrails if one.metric == metric.name])
         elif metric.family.counts_wins:
             raise InputError(
                 "wins compare arms on the same things: say items=... or rounds=True (--items, --rounds)",
                 metric=metric.name,
             )
-    if design is not None and guardrails:
-        raise InputError("guardrails", f"are not for {design.words} yet: limits take samples of each arm")
 
 
 def _oriented_ranges(objectives: tuple[Objective, ...]) -> tuple[FloatArray, FloatArray]:

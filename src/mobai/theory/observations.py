@@ -23,7 +23,7 @@ from mobai.kernels.stats.observations import (
     ObservationArrays,
 )
 from mobai.kernels.trials import engine as kernels
-from mobai.problem import FloatArray, IntArray, Problem
+from mobai.problem import FloatArray, Guardrail, IntArray, Problem
 
 # What cannot be computed from the rest, per arm, and per arm and objective.
 _PER_ARM = ("active", "asked", "answered")
@@ -69,7 +69,8 @@ class Observations:
         leaders, stale, undecided, opening = np.zeros((4, objectives), np.int64)
         stale[:] = 1
         undecided[: self.objectives] = 1
-        limits = describe_limits(problem)
+        # Of arms on the same things, limits are not looked at through means.
+        limits = describe_limits(problem, () if problem.design is not None else problem.guardrails)
         described = describe_objectives(problem)
         # Sampling reads no histograms.
         points = 0 if counts_pending or not described.bins.any() else int(described.bins.max()) + 1
@@ -307,11 +308,11 @@ class Observations:
         cost_kernels.renew(self.arrays)
 
 
-def describe_limits(problem: Problem) -> LimitArrays:
-    """Return what the kernels know about the guardrails."""
-    arms, count = problem.shape[0], len(problem.guardrails)
+def describe_limits(problem: Problem, guardrails: Sequence[Guardrail]) -> LimitArrays:
+    """Return what the kernels know about guardrails of a problem."""
+    arms, count = problem.shape[0], len(guardrails)
     what, terms = np.zeros((count, 3), np.int64), np.zeros((count, 2))
-    for c, guardrail in enumerate(problem.guardrails):
+    for c, guardrail in enumerate(guardrails):
         metric = problem.metric_names.index(guardrail.metric)
         sign = problem.signs[metric]
         baseline = -1 if guardrail.of is None else problem.arms.index(guardrail.of)

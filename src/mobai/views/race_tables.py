@@ -40,7 +40,7 @@ def _fate(one: Standing, leader: str, status: Status | Analysis) -> str:
     m = status.verdict.problem.objective_names.index(one.objective)
     decided = status.verdict.decisions[m] is not None
     if one.out_at is not None and not (decided and one.arm == leader):
-        return f"out at {one.out_at:,}, by {one.out_by}"
+        return f"out at {one.out_at:,}, {'breaks a limit' if one.out_by is None else f'by {one.out_by}'}"
     if one.arm == leader:
         return "decided" if decided else "leads" if status.verdict.leading[m] else ""
     return "" if decided else "left"

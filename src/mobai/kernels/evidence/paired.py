@@ -37,15 +37,15 @@ _NEAR = 0.02
 
 @record
 class Sheet(NamedTuple):
-    """What was measured: oriented rewards by index, arm and objective, and up to which index nothing is missing."""
+    """What was measured: oriented rewards by index, arm and metric, and up to which index nothing is missing."""
 
     values: Cube
-    until: IntMatrix  # arm, objective
+    until: IntMatrix  # arm, metric
 
 
 @record
 class Measures(NamedTuple):
-    """What is known of each objective: how differences are weighed, where rewards begin, the width of their range.
+    """What is known of each metric: how differences are weighed, where rewards begin, the width of their range.
 
     Differences within ``band`` are no win. A decision takes ``least`` differences. ``sd`` is the scale of every arm.
     ``size`` has one number: of how many indices a finite benchmark consists, 0 if there is no end.
@@ -56,13 +56,16 @@ class Measures(NamedTuple):
     width: Vector
     band: Vector
     least: Vector
-    sd: Matrix  # objective, arm
+    sd: Matrix  # metric, arm
     size: Integers
 
 
 @record
 class Bets(NamedTuple):
-    """What every claim has come to. A layer per margin: none, and the indifference zone."""
+    """What every claim has come to. A layer per margin: none, and the indifference zone.
+
+    Of limits: a layer per kind of claim, guardrails in place of objectives, and nothing in place of the worse arm.
+    """
 
     margins: Matrix  # layer, objective
     wealth: Wealth  # of every share, as a part of all
@@ -75,9 +78,9 @@ class Bets(NamedTuple):
     top: Grid  # the largest so far
 
 
-def new_bets(margins: Matrix, arms: int) -> Bets:
+def new_bets(margins: Matrix, arms: int, rivals: int) -> Bets:
     """Return bets on nothing yet."""
-    shape = (*margins.shape, arms, arms)
+    shape = (*margins.shape, arms, rivals)
     counts = [np.zeros(shape, np.int64) for _ in range(2)]
     numbers = [np.zeros(shape) for _ in range(5)]
     wealth = np.full((*shape, len(SHARES)), 1.0 / len(SHARES))
@@ -113,7 +116,7 @@ def read_on(sheet: Sheet, measures: Measures, bets: Bets, layer: int, m: int, b:
     while j < until and not bets.top[layer, m, b, i] > level:
         found = difference(sheet.values, measures, j, m, b, i)
         if not math.isnan(found):
-            take(measures, bets, layer, m, b, i, j, found)
+            take(measures, m, measures.sd[m, b] + measures.sd[m, i], bets, layer, m, b, i, j, found)
         j += 1
     bets.read[layer, m, b, i] = j
     return bets.top[layer, m, b, i] > level
@@ -135,35 +138,48 @@ def difference(values: Cube, measures: Measures, j: int, m: int, b: int, i: int)
 
 
 @kernel
-def take(measures: Measures, bets: Bets, layer: int, m: int, b: int, i: int, j: int, found: float) -> None:
-    """Take one difference into a claim; in place."""
-    kind, margin = measures.kinds[m], bets.margins[layer, m]
+def take(
+    measures: Measures,
+    metric: int,
+    sd: float,
+    bets: Bets,
+    layer: int,
+    m: int,
+    b: int,
+    i: int,
+    j: int,
+    found: float,
+) -> None:
+    """Take one difference, in a metric and of a scale ``sd`` where that is known, into a claim; in place."""
+    kind, margin = measures.kinds[metric], bets.margins[layer, m]
     bets.used[layer, m, b, i] += 1
     count = float(bets.used[layer, m, b, i])
     if kind == SCALE:
         bets.total[layer, m, b, i] += found
         apart = bets.total[layer, m, b, i] / count + margin
-        evidence = one_bet(count, apart / (measures.sd[m, b] + measures.sd[m, i])) if apart > 0.0 else -math.inf
+        evidence = one_bet(count, apart / sd) if apart > 0.0 else -math.inf
     elif kind == SCATTER:
         away = found - bets.total[layer, m, b, i]
         bets.total[layer, m, b, i] += away / count
         bets.scatter[layer, m, b, i] += away * (found - bets.total[layer, m, b, i])
         evidence = shift_evidence(count, bets.total[layer, m, b, i] + margin, bets.scatter[layer, m, b, i])
     else:
-        evidence = stake(measures, bets, layer, m, b, i, j, found)
+        evidence = stake(measures, metric, bets, layer, m, b, i, j, found)
     bets.now[layer, m, b, i] = evidence
-    if count >= measures.least[m] and evidence > bets.top[layer, m, b, i]:
+    if count >= measures.least[metric] and evidence > bets.top[layer, m, b, i]:
         bets.top[layer, m, b, i] = evidence
 
 
 @kernel
-def stake(measures: Measures, bets: Bets, layer: int, m: int, b: int, i: int, j: int, found: float) -> float:
+def stake(
+    measures: Measures, metric: int, bets: Bets, layer: int, m: int, b: int, i: int, j: int, found: float
+) -> float:
     """Let every share of the wealth bet on one difference; return the evidence; in place."""
-    width, size = measures.width[m], measures.size[0]
+    width, size = measures.width[metric], measures.size[0]
     margin = bets.margins[layer, m]
     gain = gain_of(found, bets.total[layer, m, b, i], margin, width, j, size)
     bets.total[layer, m, b, i] += found
-    if size > 0 and is_refuted(bets.total[layer, m, b, i], margin, width, measures.low[m], j, size):
+    if size > 0 and is_refuted(bets.total[layer, m, b, i], margin, width, measures.low[metric], j, size):
         return math.inf
     wealth = bets.wealth[layer, m, b, i]
     bets.scale[layer, m, b, i] = grown(wealth, gain, bets.scale[layer, m, b, i])

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from mobai.kernels.evidence.paired import Bets, Measures, Sheet, read_on
+from mobai.kernels.evidence.paired_limits import read_limits
 from mobai.kernels.jit.compiled import entry, kernel
-from mobai.kernels.programs.dense import Flags
+from mobai.kernels.programs.dense import Flags, IntMatrix
 
 
 @entry
 def race_on(
-    sheet: Sheet, measures: Measures, bets: Bets, open_arms: Flags, closed: Flags, level: float, begin: int, end: int
+    sheet: Sheet,
+    measures: Measures,
+    bets: Bets,
+    limits: IntMatrix,
+    claims: Bets,
+    open_arms: Flags,
+    closed: Flags,
+    level: float,
+    begin: int,
+    end: int,
 ) -> int:
     """Measure all open arms from one index on, until some claim exceeds the level or the end is reached; in place.
 
     The values are in the sheet already. Return the index after the last one measured.
     """
-    arms, objectives = sheet.until.shape
+    arms, metrics = sheet.until.shape
     for j in range(begin, end):
         for i in range(arms):
             if open_arms[i] > 0:
-                for m in range(objectives):
+                for m in range(metrics):
                     sheet.until[i, m] = j + 1
         found = False
-        for m in range(objectives):
+        for m in range(bets.margins.shape[1]):
             found = read_pairs(sheet, measures, bets, open_arms, closed, m, level) or found
+        if limits.shape[0] > 0:
+            for i in range(arms):
+                if open_arms[i] > 0:
+                    found = read_limits(sheet, measures, limits, claims, i, level) or found
         if found:
             return j + 1
     return end

@@ -16,9 +16,11 @@ import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.kernels.evidence import paired as kernels
-from mobai.kernels.evidence.paired import BETS, SCALE, SCATTER, SIGN, Measures, Sheet
+from mobai.kernels.evidence.paired import BETS, SCALE, SCATTER, SIGN, Bets, Measures, Sheet
 from mobai.problem import FloatArray, IntArray, Objective, Problem
+from mobai.problem.guardrail import NOBODY
 from mobai.rules.stopping.base import Decision
+from mobai.rules.stopping.paired_limits import PairedLimits
 
 Truths = npt.NDArray[np.bool_]
 _FIRST_ROWS = 64
@@ -35,7 +37,10 @@ class Comparison:
     Attributes
     ----------
     out, out_at, out_by
-        Per objective and arm: whether it is ruled out; after which index, and by which arm (-1 while it is not).
+        Per objective and arm: whether it is ruled out; after which index, and by which arm (-1 while it is not, and if
+        it breaks a limit).
+    limits
+        What is proven of the limits of all arms.
     decided
         Per objective: the answer, or None.
     tied
@@ -49,22 +54,23 @@ class Comparison:
         arms, objectives = problem.shape
         self._check_memory()
         self.measures = _measures(problem, least)
-        self.sheet = Sheet(
-            np.full((self.size or _FIRST_ROWS, arms, objectives), np.nan), np.zeros((arms, objectives), np.int64)
-        )
-        zones = np.where(self.measures.kinds == SIGN, 0.0, problem.eps[:objectives])
+        metrics = len(problem.metrics)
+        rows = self.size or _FIRST_ROWS
+        self.sheet = Sheet(np.full((rows, arms, metrics), np.nan), np.zeros((arms, metrics), np.int64))
+        zones = np.where(self.measures.kinds[:objectives] == SIGN, 0.0, problem.eps[:objectives])
         layers = np.vstack([np.zeros(objectives), zones]) if zones.any() else np.zeros((1, objectives))
-        self.bets = kernels.new_bets(layers, arms)
+        self.bets = kernels.new_bets(layers, arms, arms)
+        self.limits = PairedLimits(problem, self.measures, level)
         self.out = np.zeros((objectives, arms), np.bool_)
         self.out_at, self.out_by = np.full((2, objectives, arms), -1)
         self.decided: list[Decision | None] = [None] * objectives
         self.tied: list[tuple[int, ...]] = [()] * objectives
-        self._sums, self._told = np.zeros((arms, objectives)), np.zeros((arms, objectives), np.int64)
+        self._sums, self._told = np.zeros((arms, metrics)), np.zeros((arms, metrics), np.int64)
         self._fresh: set[int] = set()
 
     def _check_memory(self) -> None:
         arms, objectives = self.problem.shape
-        claims, cells = 2 * objectives * arms * arms, self.size * arms * objectives
+        claims, cells = 2 * objectives * arms * arms, self.size * arms * len(self.problem.metrics)
         if claims * _BYTES_PER_CLAIM + 8 * cells > _MOST_BYTES:
             raise InputError(
                 "arms",
@@ -74,13 +80,13 @@ class Comparison:
 
     @property
     def until(self) -> npt.NDArray[np.int64]:
-        """Up to which index each arm has been read, per objective. Shape (K, M)."""
+        """Up to which index each arm has been read, per metric. Shape (K, metrics)."""
         return self.sheet.until
 
     @property
     def is_wins(self) -> Truths:
         """Which objectives count wins. Shape (M,)."""
-        return np.asarray(self.measures.kinds == SIGN)
+        return np.asarray(self.measures.kinds[: len(self.decided)] == SIGN)
 
     def tell(self, index: int, arm: int, rewards: Sequence[float]) -> None:
         """Enter oriented rewards: NaN for what may still come, or what stands for what never will."""
@@ -92,7 +98,7 @@ class Comparison:
 
     def at(self, index: int, arm: int) -> FloatArray:
         """Return what was told of an arm at an index: NaN for what may still come."""
-        return self.sheet.values[index, arm] if index < len(self.sheet.values) else np.full(len(self.decided), np.nan)
+        return self.sheet.values[index, arm] if index < len(self.sheet.values) else np.full(self.until.shape[1], np.nan)
 
     def _make_room(self, index: int) -> None:
         values = self.sheet.values
@@ -101,7 +107,7 @@ class Comparison:
             self.sheet = self.sheet._replace(values=np.concatenate([values, more]))
 
     def _read_on(self, arm: int, m: int) -> None:
-        """Go past everything that has come of an arm in an objective."""
+        """Go past everything that has come of an arm in a metric."""
         column, until = self.sheet.values[:, arm, m], int(self.sheet.until[arm, m])
         while until < len(column) and not math.isnan(column[until]):
             if math.isfinite(column[until]):
@@ -116,65 +122,87 @@ class Comparison:
         closed, news = self.closed(), False
         for arm in sorted(self._fresh):
             news |= kernels.advance(self.sheet, self.measures, self.bets, arm, closed, self.level)
+            news |= self.limits.advance(self.sheet, arm)
             news |= self.size > 0 and bool((self.until[arm] == self.size).any())  # nothing more is to come of it
         self._fresh.clear()
         return news and self.settle(pull, at)
 
     def settle(self, pull: int, at: float | None = None) -> bool:
         """Rule arms out and decide, as far as the evidence goes; return whether anything is new."""
+        if self.size:
+            self.limits.settle_exactly(self.sheet)
         return any([self._settle(m, pull, at) for m in range(len(self.decided))])  # noqa: C419 - every one of them
 
     def fill(self, values: FloatArray) -> None:
         """Put oriented rewards of all arms in their places, as if nothing had been read yet beyond what was."""
         self.sheet = self.sheet._replace(values=np.ascontiguousarray(values))
 
+    def arrays(self) -> tuple[Sheet, Measures, Bets, IntArray, Bets]:
+        """Return what the kernels of a race work on."""
+        return self.sheet, self.measures, self.bets, self.limits.what, self.limits.claims
+
     def closed(self) -> npt.NDArray[np.uint8]:
         """Return of which arms nothing more is claimed: who is out, and all where it is decided. Shape (M, K)."""
         decided = np.array([one is not None for one in self.decided])
         # Who may win must go on to beat those that others have beaten.
-        found: npt.NDArray[np.uint8] = ((self.out & ~self.is_wins[:, None]) | decided[:, None]).astype(np.uint8)
-        return found
+        over = (self.out & ~self.is_wins[:, None]) | self.limits.broken | decided[:, None]
+        return np.asarray(over.astype(np.uint8))
 
     def _settle(self, m: int, pull: int, at: float | None) -> bool:
         """Rule arms out of an objective, and decide it, as far as the evidence goes."""
         if self.decided[m] is not None:
             return False
-        found, arm = False, -1
+        found, arm = self._bar(m), -1
         if self.is_wins[m]:
-            found = self._rule_out(m, 0)
-            arm = self._beats_all(self.bets.top[0, m], np.ones(len(self.out[m]), np.bool_))
+            found |= self._rule_out(m, 0)
+            arm = self._beats_all(self.bets.top[0, m], ~self.limits.broken)
         else:
-            found = self._rule_out(m, 1)
+            found |= self._rule_out(m, 1)
             left = np.flatnonzero(~self.out[m])
-            if len(left) == 1:
+            if len(left) == 1 and self.limits.kept[left[0]]:
                 arm = int(left[0])
-            elif len(self.bets.margins) > 1 and self.bets.margins[1, m] > 0:
-                arm = self._beats_all(self.bets.top[1, m], ~self.out[m])
+            elif len(self.limits) or self.bets.margins[-1, m] > 0:
+                arm = self._beats_all(self.bets.top[-1, m], ~self.out[m])
             if arm < 0 and self._is_exhausted(m, left):
                 arm, self.tied[m] = int(left[0]), tuple(left.tolist())
-        if arm >= 0:
+        if arm < 0 and len(self.limits) and self.limits.broken.all():
+            arm = NOBODY
+        if arm != -1:
             self.decided[m] = Decision(arm, pull, at, self._evidence_for(m, arm))
-        return found or arm >= 0
+        return found or arm != -1
+
+    def _bar(self, m: int) -> bool:
+        """Rule out who breaks a limit; return whether anybody was."""
+        barred = np.flatnonzero(self.limits.broken & ~self.out[m]).tolist()
+        for i in barred:
+            self.out[m, i], self.out_at[m, i] = True, self.limits.out_at(i)
+        return len(barred) > 0
 
     def _rule_out(self, m: int, spared: int) -> bool:
-        """Rule out who is beaten, the clearest first, but for the last ones; return whether anybody was."""
-        best = np.where(self.out[m], -np.inf, self.bets.top[0, m].max(axis=0))
+        """Rule out who is beaten by one that keeps every limit, the clearest first, but for the last ones.
+
+        Return whether anybody was.
+        """
+        top = np.where(self.limits.strictly_kept[:, None], self.bets.top[0, m], 0.0)
+        best = np.where(self.out[m], -np.inf, top.max(axis=0))
         beaten = [i for i in np.argsort(-best, kind="stable").tolist() if best[i] > self.level]
         for i in beaten[: int((~self.out[m]).sum()) - spared]:
-            by = int(self.bets.top[0, m, :, i].argmax())
+            by = int(top[:, i].argmax())
             self.out[m, i], self.out_by[m, i], self.out_at[m, i] = True, by, self.bets.read[0, m, by, i]
         return bool(beaten)
 
     def _beats_all(self, top: FloatArray, rivals: Truths) -> int:
-        """Return the arm that beats every other one of these, -1 if there is none."""
+        """Return the arm that keeps every limit and beats every other one of these, -1 if there is none."""
         weakest = np.where(np.eye(len(top), dtype=bool) | ~rivals, np.inf, top).min(axis=1)
-        weakest[~rivals] = -np.inf
+        weakest[~(rivals & self.limits.kept)] = -np.inf
         arm = int(weakest.argmax())
         return arm if weakest[arm] > self.level else -1
 
     def _is_exhausted(self, m: int, left: IntArray) -> bool:
         """Whether every item was measured for all arms left, and nothing of it is missing: they are exactly equal."""
-        if not self.size or (self.until[left, m] < self.size).any():
+        if not self.size or not len(left) or (self.until[left, m] < self.size).any():
+            return False
+        if not self.limits.kept[left].all():
             return False
         return bool(np.isfinite(self.sheet.values[:, left, m]).all())
 
@@ -188,34 +216,38 @@ class Comparison:
             return np.zeros(len(self.out[m]), np.bool_)
         if not self.is_wins[m]:
             return np.asarray(~self.out[m])
-        beats = self.bets.top[0, m] > self.level
-        candidates = ~beats.any(axis=0)
+        beats, broken = self.bets.top[0, m] > self.level, self.limits.broken
+        candidates = ~(beats & self.limits.strictly_kept[:, None]).any(axis=0) & ~broken
         # Who is beaten goes on for as long as somebody who may win has not beaten it.
-        return np.asarray(candidates | (candidates[:, None] & ~beats).any(axis=0)) if candidates.any() else candidates
+        rivals = (candidates[:, None] & ~beats).any(axis=0) & ~broken
+        return np.asarray(candidates | rivals) if candidates.any() else candidates
 
     def open_arms(self) -> Truths:
         """Return which arms are to be measured for some objective. Shape (K,)."""
-        found = np.array([self.open_for(m) for m in range(len(self.decided))])
-        return np.asarray(found.any(axis=0))
+        found: Truths = np.any([self.open_for(m) for m in range(len(self.decided))], axis=0)
+        return found | self.limits.needed_for(found)
 
     def means(self) -> FloatArray:
-        """Return the mean of what has been read of every arm, oriented; NaN where there is nothing. Shape (K, M)."""
+        """Return the means of what has been read, oriented; NaN where there is nothing. Shape (K, metrics)."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self._sums / np.where(self._told > 0, self._told, np.nan))
 
     def leaders(self) -> IntArray:
-        """Return the arm that looks best in every objective, among those that are not out. Shape (M,)."""
+        """Return who looks best in every objective, of those left that seem to keep every limit. Shape (M,)."""
         return np.array([self._leader(m) for m in range(len(self.decided))], np.intp)
 
     def _leader(self, m: int) -> int:
         decision = self.decided[m]
-        if decision is not None:
+        if decision is not None and decision.arm >= 0:
             return decision.arm
+        left = ~self.out[m] if not self.out[m].all() else np.ones(len(self.out[m]), np.bool_)
+        if len(self.limits):
+            fit = left & self.limits.look_fit(self.means())
+            left = fit if fit.any() else left
         if self.is_wins[m]:
             ahead = self.bets.total[0, m] + np.where(np.eye(len(self.out[m])), np.inf, 0.0)
-            left = ~self.out[m] if not self.out[m].all() else np.ones(len(self.out[m]), np.bool_)
             return int(np.where(left, ahead.min(axis=1), -np.inf).argmax())
-        return int(np.where(self.out[m] | (self._told[:, m] == 0), -np.inf, self.means()[:, m]).argmax())
+        return int(np.where(~left | (self._told[:, m] == 0), -np.inf, self.means()[:, m]).argmax())
 
     def leads(self, m: int) -> bool:
         """Whether the leader's mean is above all others that are not out."""
@@ -234,10 +266,15 @@ class Comparison:
         decision, most = self.decided[m], max(_MOST_SHOWN, 2.0 * self.level)
         if decision is not None:
             return decision.evidence or 0.0
+        if arm < 0:
+            return min(float(self.limits.least_broken()), most)
         others = np.arange(len(self.out[m])) != arm
-        rivals = others if self.is_wins[m] else others & ~self.out[m]
+        rivals = others & ~(self.limits.broken if self.is_wins[m] else self.out[m])
+        if len(self.limits):
+            most = max(min(most, float(self.limits.least_kept(arm))), 0.0)
         if not rivals.any():  # the last one left
-            return min(float(self.bets.top[0, m].max(axis=0)[others].min()), most)
+            beaten = self.bets.top[0, m].max(axis=0)[others & ~self.limits.broken]
+            return min(float(beaten.min(initial=math.inf)), most)
         layer = 0 if self.is_wins[m] else len(self.bets.margins) - 1
         now, top = self.bets.now[layer, m, arm, rivals], self.bets.top[layer, m, arm, rivals]
         return min(max(float(np.where(top > self.level, top, now).min()), 0.0), most)
@@ -247,7 +284,7 @@ class Comparison:
         until = int(min(self.until[b, m], self.until[i, m]))
         x, y = self.sheet.values[:until, b, m], self.sheet.values[:until, i, m]
         there = (x < np.inf) & (y < np.inf)
-        if self.is_wins[m]:
+        if self.measures.kinds[m] == SIGN:
             band = self.measures.band[m]
             with np.errstate(invalid="ignore"):
                 wins = np.where(np.isfinite(x) & np.isfinite(y), (x - y > band) * 1.0 - (y - x > band), -1.0)
@@ -262,7 +299,7 @@ class Comparison:
         x, y = self.sheet.values[:until, b, m], self.sheet.values[:until, i, m]
         there = np.isfinite(x) & np.isfinite(y)
         apart, band = x[there] - y[there], self.measures.band[m]
-        return np.asarray((apart > band) * 1.0 - (apart < -band) if self.is_wins[m] else apart)
+        return np.asarray((apart > band) * 1.0 - (apart < -band) if self.measures.kinds[m] == SIGN else apart)
 
     def rewards(self, m: int, arm: int, stand_in: float) -> tuple[FloatArray, npt.NDArray[np.int64]]:
         """Return what was read of an arm, with something in place of what never came, and at which indices."""
@@ -300,23 +337,23 @@ class Comparison:
 
 
 def _measures(problem: Problem, least: float) -> Measures:
-    """Return what is known of every objective, for the kernels."""
-    objectives = problem.objectives
+    """Return what is known of every metric, for the kernels."""
+    metrics = problem.metrics
     low, width = problem.ranges
     return Measures(
-        kinds=np.array([_kind(one) for one in objectives], np.int64),
-        low=low[: len(objectives)].copy(),
-        width=np.array([1.0 if one.family.counts_wins else width[m] for m, one in enumerate(objectives)]),
-        band=np.array([one.eps if one.family.counts_wins else 0.0 for one in objectives]),
-        least=np.array([least if one.family.hides_extremes else 0.0 for one in objectives]),
-        sd=np.ascontiguousarray(problem.sd[:, : len(objectives)].T),
+        kinds=np.array([_kind(one) for one in metrics], np.int64),
+        low=low.copy(),
+        width=np.array([1.0 if one.family.counts_wins else width[m] for m, one in enumerate(metrics)]),
+        band=np.array([one.eps if one.family.counts_wins else 0.0 for one in metrics]),
+        least=np.array([least if one.family.hides_extremes else 0.0 for one in metrics]),
+        sd=np.ascontiguousarray(problem.sd.T),
         size=np.array([problem.design.size or 0 if problem.design is not None else 0]),
     )
 
 
-def _kind(objective: Objective) -> int:
-    """Return how the differences of an objective are weighed."""
-    family = objective.family
+def _kind(metric: Objective) -> int:
+    """Return how the differences of a metric are weighed."""
+    family = metric.family
     if family.counts_wins:
         return SIGN
     if math.isfinite(family.range[0]):
