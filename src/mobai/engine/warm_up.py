@@ -71,12 +71,11 @@ def _play(rule: SamplingRule) -> None:
 @cache
 def warm_up_races() -> None:
     """Compile, or load from the cache, every kernel that experiments on items and in rounds call."""
-    problem = Problem(
-        2, ["a:bernoulli", "b:gaussian=1", "c:unknown-variance"], baseline="arm 0", design=Design("stream")
-    )
+    metrics, limits = ["a:bernoulli", "b:gaussian=1", "c:unknown-variance"], ["d:bernoulli:at-most=0.5"]
+    problem = Problem(2, metrics, baseline="arm 0", design=Design("stream"), guardrails=limits)
     engine, rng = PairedEngine(problem, Paired(), log_inv_delta=1.0, ahead=None), np.random.default_rng(0)
     for step in range(8):
-        engine.tell(engine.ask(engine.choose(rng)), [float(step % 2), float(step), float(step)])
+        engine.tell(engine.ask(engine.choose(rng)), [float(step % 2), float(step), float(step), 0.0])
     engine.verdict(contention=True)
     engine.intervals()
     engine.standings()

@@ -185,6 +185,10 @@ def _designs() -> Iterator[Case]:
     for name, door, valid in designs.lines():
         rule, stopping = Uniform(), GLR("mixture")  # which the doors do without
         yield Case(name, "paired", designs.tie(), rule, stopping, TEN_PERCENT, 600, 400, valid, door=door)
+    apart, door = designs.ahead(), designs.averages_by_day_and_night
+    yield Case(
+        "averages, by day and by night", "gaussian", apart, Uniform(), stopping, TEN_PERCENT, 300, 400, False, door=door
+    )
 
 
 def _limits() -> Iterator[Case]:
