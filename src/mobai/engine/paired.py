@@ -20,11 +20,12 @@ from mobai.engine.difference_check import doubt_of_differences
 from mobai.engine.engine import Engine, part_of_state
 from mobai.engine.explain import Pair
 from mobai.engine.paired_bounds import leads_at_most, least_difference, mean_bounds
+from mobai.engine.paired_forecast import remaining_on_items
 from mobai.engine.slots import Slots
 from mobai.engine.standings import HardItem, Standing
 from mobai.errors import InputError
 from mobai.kernels.evidence.paired import SCALE, SCATTER, SIGN, WORST
-from mobai.kernels.stats.observations import BASELINE, BROKEN, KEPT, LimitState
+from mobai.kernels.stats.observations import BROKEN, LimitState
 from mobai.problem import FloatArray, IntArray, Problem
 from mobai.rules.sampling.race import Race
 from mobai.rules.stopping import Decision, Paired
@@ -36,10 +37,6 @@ from mobai.theory.intervals import Intervals, fit_to_limits
 
 # Of how many arms left every pair is bounded.
 _MOST_COMPARED = 3
-# Indices before a forecast is made; nats that a mixture of bets starts behind; and evidence that is no trend.
-_FEWEST = 5
-_BEHIND = 2.5
-_NO_TREND = 0.1
 # Nats; what is certain has infinitely many.
 _MOST_SHOWN = 1000.0
 
@@ -148,11 +145,11 @@ class PairedEngine(Engine):
         self.comparison.tell(index, arm, rewards)
 
     def read_table(self, table: FloatArray) -> None:
-        """Take in results that are already there, by index, arm and metric; NaN is left out."""
+        """Take in results that are already there, by index, arm and metric; NaN for what never came."""
         outcomes, signs = [], self.problem.signs
-        for index, row in enumerate(np.where(np.isnan(table), LEFT_OUT, table)):
+        for index, row in enumerate(table):
             for arm, values in enumerate(row):
-                oriented = np.where(values < LEFT_OUT, values * signs, values)
+                oriented = np.where(np.isnan(values), self._stands_for_none, values * signs)
                 self.comparison.tell(index, arm, oriented.tolist())
                 if np.isfinite(values).any():
                     outcomes.append(Resolution(super().record(arm), values.tolist()))
@@ -279,47 +276,7 @@ class PairedEngine(Engine):
         return lower + 0.0, upper + 0.0
 
     def forecast(self, log_inv_delta: float | None = None) -> Remaining | None:  # noqa: ARG002
-        seen, (arms, objectives) = self.comparison, self.problem.shape
-        more = np.zeros((objectives, arms))
-        for m in range(objectives):
-            if seen.decided[m] is None and not seen.open_for(m).any():
-                more[m] = math.inf
-            elif seen.decided[m] is None:
-                if (seen.until[seen.open_arms(), m] < _FEWEST).any():
-                    return None
-                more[m] = np.maximum(self._more(m), self._more_for_limits(m))
-        per_arm = more.max(axis=0)
-        return Remaining(float(per_arm.sum()), more.sum(axis=1), per_arm)
-
-    def _more(self, m: int) -> FloatArray:
-        """Return how many more indices every arm is measured at for an objective, if evidence grows as it has."""
-        seen, more = self.comparison, np.zeros(self.problem.shape[0])
-        leader, layer = int(seen.leaders()[m]), 0 if seen.is_wins[m] else len(seen.bets.margins) - 1
-        rivals = [i for i in np.flatnonzero(seen.open_for(m)).tolist() if i != leader]
-        for i in rivals:
-            read, now = int(seen.bets.read[layer, m, leader, i]), float(seen.bets.now[layer, m, leader, i])
-            needed = max(self._until_level(now, read), seen.measures.least[m])
-            more[i] = max(needed - read, 0.0)
-        more[leader] = max(more[rivals], default=0.0)
-        return more
-
-    def _more_for_limits(self, m: int) -> FloatArray:
-        """Return the same for what is still to be said of limits: that the leader keeps them."""
-        limits, more = self.comparison.limits, np.zeros(self.problem.shape[0])
-        leader = int(self.comparison.leaders()[m])
-        for c in np.flatnonzero(limits.statuses()[:, leader] == LimitState.OPEN).tolist():
-            read, now = int(limits.claims.read[KEPT, c, leader, 0]), float(limits.claims.now[KEPT, c, leader, 0])
-            if limits.what[c, BASELINE] != leader:
-                more[leader] = max(more[leader], self._until_level(now, read) - read)
-        return more
-
-    def _until_level(self, now: float, read: int) -> float:
-        """Return the index at which a claim reaches the level, if its evidence grows as it has."""
-        seen = self.comparison
-        if not now + _BEHIND > _NO_TREND:
-            return float(seen.size) or math.inf
-        needed = (seen.level + _BEHIND) * max(read, 1) / (now + _BEHIND)
-        return min(needed, seen.size) if seen.size else needed
+        return remaining_on_items(self.comparison)
 
     def pairs(self, x: float) -> tuple[Pair, ...]:  # noqa: ARG002
         """Return every rival of every objective's leader, the one that holds it up first."""

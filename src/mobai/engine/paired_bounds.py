@@ -26,8 +26,17 @@ def least_difference(seen: Comparison, m: int, b: int, i: int, level: float) -> 
     values, indices = seen.differences(m, b, i)
     width, kind = float(seen.measures.width[m]), int(seen.measures.kinds[m])
     if kind in (BETS, SIGN):
-        return least_mean(values, indices, width, seen.size, width, level)
+        return _least_mean(seen, values, indices, width, width, level)
     return _least_of(seen, m, values, level, float(seen.measures.sd[m, [b, i]].sum()))
+
+
+def _least_mean(
+    seen: Comparison, values: FloatArray, indices: npt.NDArray[np.int64], width: float, most: float, level: float
+) -> float:
+    """Return a bound from below of the mean of numbers in a known range; of a list measured in full, the mean."""
+    if seen.size and len(values) == seen.size:
+        return float(values.mean())
+    return least_mean(values, indices, width, seen.size, most, level)
 
 
 def mean_bounds(seen: Comparison, m: int, arm: int, level: float) -> tuple[float, float]:
@@ -35,9 +44,9 @@ def mean_bounds(seen: Comparison, m: int, arm: int, level: float) -> tuple[float
     kind, low, width = int(seen.measures.kinds[m]), float(seen.measures.low[m]), float(seen.measures.width[m])
     if kind == BETS:
         values, indices = seen.rewards(m, arm, low)
-        least = low + width + least_mean(values - low - width, indices, width, seen.size, 0.0, level)
+        least = low + width + _least_mean(seen, values - low - width, indices, width, 0.0, level)
         values, indices = seen.rewards(m, arm, low + width)
-        return least, low - least_mean(low - values, indices, width, seen.size, 0.0, level)
+        return least, low - _least_mean(seen, low - values, indices, width, 0.0, level)
     values, _ = seen.rewards(m, arm, low)
     sd = float(seen.measures.sd[m, arm])
     return _least_of(seen, m, values, level, sd), -_least_of(seen, m, -values, level, sd)

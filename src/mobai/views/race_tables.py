@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mobai.document import Table
-from mobai.views.words import number_text
+from mobai.views.words import interval_text, number_text
 
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
@@ -43,17 +43,16 @@ def _fate(one: Standing, leader: str, status: Status | Analysis) -> str:
         return f"out at {one.out_at:,}, {'breaks a limit' if one.out_by is None else f'by {one.out_by}'}"
     if one.arm == leader:
         return "decided" if decided else "leads" if status.verdict.leading[m] else ""
-    return "" if decided else "left"
+    return "left"
 
 
 def _difference(one: Standing, leader: str) -> str:
     if one.arm == leader or one.difference is None:
         return "-"
-    if one.lower is None or one.upper is None:
-        return f"{number_text(one.difference, math.inf)} (unknown)"
-    width = one.upper - one.lower
-    low, high = (f"{number_text(end, width)}" for end in (one.lower, one.upper))
-    return f"{number_text(one.difference, width)} ({low} to {high})"
+    low, high = (
+        math.copysign(math.inf, side) if end is None else end for end, side in ((one.lower, -1), (one.upper, 1))
+    )
+    return interval_text(one.difference, low, high)
 
 
 def hardest_table(status: Status) -> Table | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 _FAR_OFF = 10  # times what was spent
 _MOST_LIFT = 20  # times the baseline; a wider interval of it says nothing
+_EXACT = 1e-9  # in parts of a number: what is narrower is known
 _BELIEVED = 50  # samples per arm, before a forecast of that is believed
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def interval_text(value: float, low: float, high: float) -> str:
     width = high - low
     if not math.isfinite(width):
         return f"{number_text(value, math.inf)} (unknown)"
+    if width <= _EXACT * max(abs(low), abs(high)):
+        return f"{value:.6g} (exactly)"
     return f"{number_text(value, width)} ({number_text(low, width)} to {number_text(high, width)})"
 
 
