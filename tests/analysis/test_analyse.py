@@ -332,3 +332,58 @@ def test_columns_are_read_as_rows_are() -> None:
     for bad, words in ((math.inf, "must be a number, not 'inf'"), (2.0, "must be between 0 and 1|must be")):
         with pytest.raises(InputError, match=f"row 2: .*x.* {words}"):
             analyse([numbers[0], {**numbers[1], "x": bad}], ["x:bounded=0..1", "y:bernoulli"])
+
+
+def tables(items: int, seed: int = 0) -> list[dict[str, Any]]:
+    """Return what three arms score on the same questions, sorted by score, with one cell that is missing."""
+    rng, found = np.random.default_rng(seed), []
+    for n in range(items):
+        level = rng.uniform(0.2, 0.7)
+        for arm, gain in (("a", 0.0), ("b", 0.1), ("c", -0.05)):
+            score = None if (n, arm) == (3, "c") else float(np.clip(level + gain + rng.normal(0, 0.03), 0, 1))
+            found.append({"model": arm, "question": f"q{n}", "score": score})
+    return sorted(found, key=lambda row: row["score"] or 0.0)
+
+
+def test_tables_are_compared_item_by_item() -> None:
+    found = analyse(tables(300), ["score:bounded=0..1"], arm="model", item="question")
+    assert found.verdict.answers == ("b",)
+    assert found.verdict.stopped
+    assert "What is missing of score counts as the worst there could be" in found.assumption
+    assert "like those you want to know about" in found.assumption
+
+
+def test_a_list_that_was_measured_in_full_is_known_exactly() -> None:
+    table = [row for row in tables(20) if row["score"] is not None]
+    known = [row for row in table if row["question"] != "q3"]
+    found = analyse(known, ["score:bounded=0..1"], arm="model", item="question", all_items=True, baseline="a")
+    assert found.verdict.answers == ("b",)
+    assert found.verdict.stopped
+    assert "about these items alone" in found.assumption
+    means = {arm: np.mean([row["score"] for row in known if row["model"] == arm]) for arm in "abc"}
+    assert found.differences is not None
+    for i, arm in enumerate(found.verdict.problem.arms):
+        np.testing.assert_allclose(found.differences.lower[i, 0], means[arm] - means["a"], atol=1e-12)
+        np.testing.assert_allclose(found.differences.upper[i, 0], means[arm] - means["a"], atol=1e-12)
+    assert "exactly" in str(found)
+
+
+def test_what_is_missing_of_a_table_can_turn_no_answer_round() -> None:
+    """The worse arm lacks its worst cells: with these left out it would be the better one."""
+    scores = {"a": 0.6, "b": 0.9}
+    rows: list[dict[str, Any]] = [
+        {"model": arm, "q": n, "s": None if arm == "b" and n < 60 else scores[arm]} for n in range(100) for arm in "ab"
+    ]
+    for all_items in (False, True):
+        assert not analyse(rows, ["s:bounded=0..1"], arm="model", item="q", all_items=all_items).verdict.stopped
+
+
+def test_items_are_asked_for_properly() -> None:
+    for how, about in (
+        ({"all_items": True}, "all_items needs item="),
+        ({"item": "model"}, "item must be another column than arm"),
+        ({"item": "nothing"}, "there is no column 'nothing'"),
+        ({"item": "question", "ordered": True}, "item must come without ordered"),
+    ):
+        with pytest.raises(InputError, match=about):
+            analyse(tables(5), ["score:bounded=0..1"], arm="model", **how)

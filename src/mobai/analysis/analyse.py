@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mobai import views
 from mobai.analysis.guess import guess
-from mobai.analysis.items import ASSUMPTION_OF_ITEMS, engine_of_items
+from mobai.analysis.items import assumption_of_items, engine_of_items
 from mobai.analysis.logs import (
     ASSUMPTION,
     ASSUMPTION_OF_ORDER,
@@ -119,6 +119,7 @@ def analyse(
     ordered: bool = False,
     time: str | None = None,
     item: str | None = None,
+    all_items: bool = False,
     rare: float | None = RARE,
 ) -> Analysis:
     """Say what observations that are already there prove, as a live experiment would have.
@@ -149,7 +150,10 @@ def analyse(
         the same time together.
     item
         The column that says what each row's arm was measured on: a question, a file, a split. Arms are then compared
-        by their differences on the same items, which are taken for a sample of those that you want to know about.
+        by their differences on the same items, which are taken for a sample of those that you want to know about. Of
+        a metric with a range, a cell that is missing counts as the worst there could be.
+    all_items
+        Whether these items are all there are: which arm is best on this very list.
     rare
         How rare an extreme may be that must not hide in an unknown or shared variance; None to rule them out.
 
@@ -166,8 +170,8 @@ def analyse(
         found = guess(data, None if arm == "arm" else arm, [item, time])
         raise InputError("objectives", f"must be named; they seem to be {list(found.objectives)}, arm={found.arm!r}")
     if item is not None and (ordered or time is not None):
-        raise InputError("item", "goes without ordered and time: the order of items does not matter")
-    log = read_log(data, objectives, arm=arm, arms=arms, sd=sd, time=time, item=item, **limits)
+        raise InputError("item", "must come without ordered and time: the order of items does not matter")
+    log = read_log(data, objectives, arm=arm, arms=arms, sd=sd, time=time, item=item, all_items=all_items, **limits)
     return analyse_log(log, x, ordered=ordered or time is not None, rare=rare)
 
 
@@ -199,7 +203,7 @@ def analyse_log(
         means=means,
         forecast=engine.forecast(),
         differences=engine.differences(),
-        assumption=ASSUMPTION_OF_ITEMS if log.items is not None else ASSUMPTION_OF_ORDER if ordered else ASSUMPTION,
+        assumption=_assumption(log, ordered),
         findings=() if log.items is not None else _findings(engine),
         standings=engine.standings(),
     )
@@ -216,6 +220,12 @@ def _engine_of(log: Log, log_inv_delta: float, ordered: bool, rare: float | None
         together = np.arange(len(log.arms)) > 0
     engine.ingest(log.arms, log.rewards, together)
     return engine
+
+
+def _assumption(log: Log, ordered: bool) -> str:
+    if log.items is not None:
+        return assumption_of_items(log)
+    return ASSUMPTION_OF_ORDER if ordered else ASSUMPTION
 
 
 def _findings(engine: Engine) -> tuple[str, ...]:

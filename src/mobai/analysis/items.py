@@ -15,14 +15,31 @@ from mobai.problem import FloatArray
 from mobai.rules.stopping import Paired
 from mobai.seeds import stream
 
-ASSUMPTION_OF_ITEMS = (
-    "This holds if the items are like those you want to know about, drawn independently of each other, and if what is "
-    "missing has nothing to do with results; their order does not matter, they are read in a random one."
+_OF_A_SAMPLE = (
+    "This holds if the items are like those you want to know about, drawn independently of each other; their order "
+    "does not matter, they are read in a random one."
 )
+_OF_ALL = "This is about these items alone, and nothing is assumed about them; they are read in a random order."
+
+
+def assumption_of_items(log: Log) -> str:
+    """Return what the guarantee rests on, and what is made of cells that are missing."""
+    assert log.items is not None
+    assert log.problem.design is not None
+    said = [_OF_A_SAMPLE if log.problem.design.size is None else _OF_ALL]
+    table = table_of(log, log.items)
+    metrics = [metric for m, metric in enumerate(log.problem.metrics) if np.isnan(table[:, :, m]).any()]
+    worst = [metric.name for metric in metrics if metric.has_worst]
+    left_out = [metric.name for metric in metrics if not metric.has_worst]
+    if worst:
+        said.append(f"What is missing of {', '.join(worst)} counts as the worst there could be, against either arm.")
+    if left_out:
+        said.append(f"What is missing of {', '.join(left_out)} must have nothing to do with results.")
+    return " ".join(said)
 
 
 def engine_of_items(log: Log, log_inv_delta: float, rare: float | None) -> PairedEngine:
-    """Return an engine that has read a table of results: items in a random order, those that all arms have first."""
+    """Return an engine that has read a table of results, items in a random order."""
     assert log.items is not None
     engine = PairedEngine(log.problem, Paired(), log_inv_delta=log_inv_delta, rare=rare, ahead=None)
     engine.read_table(table_of(log, log.items))
@@ -46,6 +63,4 @@ def table_of(log: Log, items: Sequence[Any]) -> FloatArray:
             )
         seen.add((place[item], arm))
         found[place[item], arm] = rewards
-    order = stream(0, "items", "analyse").permutation(len(found))
-    complete = ~np.isnan(found[order]).any(axis=(1, 2))
-    return np.asarray(found[np.concatenate([order[complete], order[~complete]])])
+    return np.asarray(found[stream(0, "items", "analyse").permutation(len(found))])

@@ -76,6 +76,7 @@ def read_log(
     baseline: str | None = None,
     time: str | None = None,
     item: str | None = None,
+    all_items: bool = False,
 ) -> Log:
     """Read observations from a file, a data frame or rows; see :func:`mobai.analyse` for what is accepted."""
     if not isinstance(arm, str):
@@ -87,6 +88,10 @@ def read_log(
     guarded = [one if isinstance(one, Guardrail) else Guardrail.parse(one) for one in guardrails]
     named = [(objective.name, "objectives") for objective in metrics]
     named += [(guardrail.metric, "guardrails") for guardrail in guarded]
+    if item is None and all_items:
+        raise InputError("all_items", "needs item=, the column that says what was measured")
+    if item == arm:
+        raise InputError("item", f"must be another column than arm, {arm!r}")
     if arm in [name for name, _ in named]:
         raise InputError("arm", f"the column {arm!r} is an objective or a guardrail, too")
     for column, what in ((arm, "arm"), *named, *([] if item is None else [(item, "item")])):
@@ -96,7 +101,7 @@ def read_log(
             raise InputError(what, f"there is no column {column!r}; there are {', '.join(map(str, columns))}{hint}")
     names = [_arm_name(cell, number) for number, cell in enumerate(columns[arm], start=1)]
     known = list(dict.fromkeys(names)) if arms is None else arms
-    design = None if item is None else Design("stream")
+    design = None if item is None else Design("items", len(set(columns[item]))) if all_items else Design("stream")
     problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline, design=design)
     place = {name: index for index, name in enumerate(problem.arms)}
     for number, name in enumerate(names, start=1):

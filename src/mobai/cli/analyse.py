@@ -29,6 +29,7 @@ from mobai.theory.confidence import resolve_log_inv_delta
 @click.option("--ordered", is_flag=True, help="The rows are in the order in which arms were chosen: look after each.")
 @click.option("--time-column", metavar="COLUMN", help="When each row's arm was chosen; look after each, in that order.")
 @click.option("--item-column", metavar="COLUMN", help="What was measured: arms are compared on the same items.")
+@click.option("--all-items", is_flag=True, help="These items are all there are: which arm is best on this list.")
 @options.rare_option()
 @options.delta_option()
 @click.option("--plot", metavar="FILE", help="Draw the means with their intervals: .png, .svg or .pdf.")
@@ -41,6 +42,7 @@ def command(
     ordered: bool,
     time_column: str | None,
     item_column: str | None,
+    all_items: bool,
     rare: float | None,
     delta: float,
     plot: str | None,
@@ -64,13 +66,17 @@ def command(
     doubts: list[str] = []
     if not objectives:
         more = "" if item_column is None else f" --item-column {shlex.quote(item_column)}"
+        more += " --all-items" if all_items else ""
         guessed = _guess(file, arm_column, [time_column, item_column], yes, more)
         arm_column, objectives, doubts = guessed.arm, guessed.objectives, [GUESSED]
     if item_column is not None and (ordered or time_column is not None):
         raise InputError(
-            "--item-column", "goes without --ordered and --time-column: the order of items does not matter"
+            "--item-column", "must come without --ordered and --time-column: the order of items does not matter"
         )
-    log = read_log(file, objectives, arm=arm_column or "arm", time=time_column, item=item_column, **limits)
+    if all_items and item_column is None:
+        raise InputError("--all-items", "needs --item-column, which says what was measured")
+    limits |= {"time": time_column, "item": item_column, "all_items": all_items}
+    log = read_log(file, objectives, arm=arm_column or "arm", **limits)
     if len(log.arms) <= loading.MOST_REPORTS:
         interpret()
     # Only now: importing it imports the kernels, one way or the other.
