@@ -61,7 +61,7 @@ def busy(jobs: int) -> tuple[float, int, int]:
         return {"score": 0.5 * level[item] + 0.05 * "abcdefgh".index(arm)}
 
     start = time.perf_counter()
-    found = mobai.race("abcdefgh", 400, measure, ["score:bounded=0..1"], n_jobs=jobs)
+    found = mobai.race(list("abcdefgh"), 400, measure, ["score:bounded=0..1"], n_jobs=jobs)
     took = time.perf_counter() - start
     measured = {arm: sum(row["arm"] == arm for row in found.rows()) for arm in "abcdefgh"}
     vain = max(measured[one.arm] - one.out_at for one in found.status.standings if one.out_at is not None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -16,12 +18,14 @@ import pytest
 import mobai
 from mobai import ConflictError, InputError, RaceError
 from mobai.live.race_loop import RaceProgress
+from mobai.store.journal import MemoryJournal
 
 RNG = np.random.default_rng(3)
 LEVELS = RNG.random(200) * 0.6 + 0.2
 NOISE = {(arm, n): float(RNG.normal(0, 0.04)) for arm in "abc" for n in range(200)}
 GAIN = {"a": 0.0, "b": 0.06, "c": -0.1}
 SCORE = ["score:bounded=0..1"]
+ABC = ["a", "b", "c"]
 
 
 def measure(arm: str, item: int) -> dict[str, float | None]:
@@ -36,7 +40,7 @@ def test_a_race_ends_early_and_says_who_won(n_jobs: int) -> None:
         calls.append((arm, item))
         return measure(arm, item)
 
-    found = mobai.race("abc", 200, noted, SCORE, n_jobs=n_jobs)
+    found = mobai.race(ABC, 200, noted, SCORE, n_jobs=n_jobs)
     assert found.winners == {"score": "b"}
     assert found.ending == "decided"
     assert found.made == len(calls) == len(set(calls)) < 400
@@ -68,7 +72,7 @@ def test_items_and_arms_may_be_anything(tmp_path: Path) -> None:
     assert mobai.race(prompts, file, ask, SCORE).winners == winners
     pandas = pytest.importorskip("pandas")
     assert mobai.race(prompts, pandas.DataFrame(questions), ask, SCORE).winners == winners
-    named = mobai.race("abc", [f"q{n}" for n in range(200)], lambda arm, item: measure(arm, int(item[1:])), SCORE)
+    named = mobai.race(ABC, [f"q{n}" for n in range(200)], lambda arm, item: measure(arm, int(item[1:])), SCORE)
     assert named.winners == winners
     assert named.rows()[0]["item"].startswith("q")
 
@@ -77,24 +81,24 @@ def test_limits_are_kept_in_a_race() -> None:
     def paid(arm: str, item: int) -> dict[str, float | None]:
         return {**measure(arm, item), "cost": {"a": 0.2, "b": 0.9, "c": 0.1}[arm]}
 
-    found = mobai.race("abc", 200, paid, SCORE, guardrails=["cost:bounded=0..1:at-most=0.5"])
+    found = mobai.race(ABC, 200, paid, SCORE, guardrails=["cost:bounded=0..1:at-most=0.5"])
     assert found.winners == {"score": "a"}
     assert "breaks a limit" in str(found)
-    none = mobai.race("abc", 200, paid, SCORE, guardrails=["cost:bounded=0..1:at-most=0.05"])
+    none = mobai.race(ABC, 200, paid, SCORE, guardrails=["cost:bounded=0..1:at-most=0.05"])
     assert none.winners == {"score": "none qualifies"}
     assert none.ending == "decided"
 
 
 def test_a_stream_and_rounds_have_no_end() -> None:
     for how in ({"items": "stream"}, {"items": None, "rounds": True}):
-        found = mobai.race("abc", how.pop("items"), lambda arm, item: measure(arm, item % 200), SCORE, **how)
+        found = mobai.race(ABC, how.pop("items"), lambda arm, item: measure(arm, item % 200), SCORE, **how)
         assert found.winners == {"score": "b"}
         assert found.most is None
         assert "measurements\n" in str(found)
 
 
 def test_processes_measure_too() -> None:
-    assert mobai.race("abc", 200, measure, SCORE, n_jobs=2, processes=True).winners == {"score": "b"}
+    assert mobai.race(ABC, 200, measure, SCORE, n_jobs=2, processes=True).winners == {"score": "b"}
 
 
 def test_workers_are_kept_busy_and_little_is_measured_for_who_is_out() -> None:
@@ -110,7 +114,7 @@ def test_workers_are_kept_busy_and_little_is_measured_for_who_is_out() -> None:
             running -= 1
         return measure(arm, item)
 
-    found = mobai.race("abc", 200, slow, SCORE, n_jobs=6)
+    found = mobai.race(ABC, 200, slow, SCORE, n_jobs=6)
     assert most == 6
     measured = {arm: sum(row["arm"] == arm for row in found.rows()) for arm in "abc"}
     for one in found.status.standings:
@@ -127,7 +131,7 @@ def test_a_failure_is_tried_again_then_it_is_the_worst_or_the_end() -> None:
             raise ValueError("too\nmany requests")
         return measure(arm, item)
 
-    found = mobai.race("abc", 200, flaky, SCORE)
+    found = mobai.race(ABC, 200, flaky, SCORE)
     assert found.winners == {"score": "b"}
     assert found.failures > 0
 
@@ -137,11 +141,11 @@ def test_a_failure_is_tried_again_then_it_is_the_worst_or_the_end() -> None:
         return measure(arm, item)
 
     with pytest.raises(RaceError, match=r"measuring [abc] on 13 failed 2 times: ValueError: no answer"):
-        mobai.race("abc", 200, broken, SCORE, retries=1, delta=1e-100)
-    found = mobai.race("abc", 200, broken, SCORE, retries=0, on_error="worst")
+        mobai.race(ABC, 200, broken, SCORE, retries=1, delta=1e-100)
+    found = mobai.race(ABC, 200, broken, SCORE, retries=0, on_error="worst")
     assert found.winners == {"score": "b"}
     with pytest.raises(RaceError, match="failed once"):
-        mobai.race("abc", 200, lambda arm, item: 1 / 0, SCORE, retries=0, on_error="worst")  # type: ignore[arg-type, return-value]
+        mobai.race(ABC, 200, lambda arm, item: 1 / 0, SCORE, retries=0, on_error="worst")  # type: ignore[arg-type, return-value]
 
 
 def test_an_interrupted_race_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -153,21 +157,21 @@ def test_an_interrupted_race_goes_on_where_it_was(tmp_path: Path) -> None:
             raise KeyboardInterrupt
         return measure(arm, item)
 
-    first = mobai.race("abc", 200, stops, SCORE, storage=storage)
+    first = mobai.race(ABC, 200, stops, SCORE, storage=storage)
     assert first.ending == "interrupted"
     assert first.made == 49
-    second = mobai.race("abc", 200, stops, SCORE, storage=storage)
+    second = mobai.race(ABC, 200, stops, SCORE, storage=storage)
     assert second.ending == "decided"
     assert second.winners == {"score": "b"}
     assert len(calls) == second.made + 1  # the one that was interrupted was measured again, and nothing else
-    whole = mobai.race("abc", 200, measure, SCORE)
+    whole = mobai.race(ABC, 200, measure, SCORE)
     assert [row["score"] for row in whole.rows()] == [row["score"] for row in second.rows()]
-    third = mobai.race("abc", 200, stops, SCORE, storage=storage)
+    third = mobai.race(ABC, 200, stops, SCORE, storage=storage)
     assert (third.made, third.winners) == (second.made, second.winners)
-    with pytest.raises(InputError, match=r"has other arms.*items or objectives"):
-        mobai.race("abcd", 200, stops, SCORE, storage=storage)
+    with pytest.raises(InputError, match=r"has other arms"):
+        mobai.race([*ABC, "d"], 200, stops, SCORE, storage=storage)
     with pytest.raises(InputError, match="delta"):
-        mobai.race("abc", 200, stops, SCORE, storage=storage, delta=0.01)
+        mobai.race(ABC, 200, stops, SCORE, storage=storage, delta=0.01)
 
 
 def test_what_failed_is_measured_again_when_the_race_goes_on(tmp_path: Path) -> None:
@@ -179,23 +183,23 @@ def test_what_failed_is_measured_again_when_the_race_goes_on(tmp_path: Path) -> 
         return measure(arm, item)
 
     with pytest.raises(RaceError, match="the service is away"):
-        mobai.race("abc", 200, sometimes, SCORE, storage=storage, retries=0, n_jobs=3)
+        mobai.race(ABC, 200, sometimes, SCORE, storage=storage, retries=0, n_jobs=3)
     broken[0] = False
-    found = mobai.race("abc", 200, sometimes, SCORE, storage=storage, n_jobs=3)
+    found = mobai.race(ABC, 200, sometimes, SCORE, storage=storage, n_jobs=3)
     assert found.winners == {"score": "b"}
     assert found.status.dropped == 0
 
 
 def test_a_budget_and_used_up_items(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'race.db'}"
-    found = mobai.race("abc", 200, measure, SCORE, budget=20, storage=storage)
+    found = mobai.race(ABC, 200, measure, SCORE, budget=20, storage=storage)
     assert (found.ending, found.made) == ("budget", 20)
     assert found.winners == {"score": None}
-    more = mobai.race("abc", 200, measure, SCORE, budget=33, storage=storage, n_jobs=3)
+    more = mobai.race(ABC, 200, measure, SCORE, budget=33, storage=storage, n_jobs=3)
     assert (more.ending, more.made) == ("budget", 33)
-    assert mobai.race("abc", 200, measure, SCORE, storage=storage).winners == {"score": "b"}
+    assert mobai.race(ABC, 200, measure, SCORE, storage=storage).winners == {"score": "b"}
     holed = lambda arm, item: {"score": None if item == 2 else 0.5, "t": 1.0}  # noqa: E731
-    missing = mobai.race("ab", 5, holed, [*SCORE, "t:bounded=0..2"])
+    missing = mobai.race(ABC[:2], 5, holed, [*SCORE, "t:bounded=0..2"])
     assert missing.ending == "used-up"
     assert missing.winners["score"] is None
     assert "nothing is left to measure" in str(missing)
@@ -205,16 +209,16 @@ def test_nothing_but_none_is_the_worst() -> None:
     def often(arm: str, item: int) -> dict[str, float | None]:
         return {"score": None} if item % 50 == 3 else measure(arm, item)
 
-    found = mobai.race("abc", 200, often, SCORE, delta=1e-4)
+    found = mobai.race(ABC, 200, often, SCORE, delta=1e-4)
     assert found.winners == {"score": "b"}
     assert found.status.dropped > 0
-    assert mobai.race("ab", 8, lambda arm, item: {"score": None}, SCORE).ending == "used-up"
+    assert mobai.race(ABC[:2], 8, lambda arm, item: {"score": None}, SCORE).ending == "used-up"
     with pytest.raises(InputError, match="there is no worst that x could be"):
-        mobai.race("ab", "stream", lambda arm, item: {"x": None}, ["x:unknown-variance"])
+        mobai.race(ABC[:2], "stream", lambda arm, item: {"x": None}, ["x:unknown-variance"])
 
 
 def test_nobody_wins_in_a_circle() -> None:
-    found = mobai.race("ABC", 60, lambda arm, item: {"x": (item + "ABC".index(arm)) % 3}, ["x:wins"])
+    found = mobai.race(list("ABC"), 60, lambda arm, item: {"x": (item + "ABC".index(arm)) % 3}, ["x:wins"])
     assert found.ending == "used-up"
     said = str(found)
     assert "every arm is beaten by another one in x: nobody wins" in said
@@ -226,12 +230,12 @@ def test_nobody_wins_in_a_circle() -> None:
 
 
 def test_who_is_beaten_by_wins_is_out() -> None:
-    found = mobai.race("ABC", 60, lambda arm, item: {"x": "ABC".index(arm)}, ["x:wins"])
+    found = mobai.race(list("ABC"), 60, lambda arm, item: {"x": "ABC".index(arm)}, ["x:wins"])
     status = found.status
     assert found.winners == {"x": "C"}
     assert status.verdict.contention[0].out == ("A", "B")
     assert {one.arm for one in status.standings if one.out_at is not None} == {"A", "B"}
-    equal = mobai.race("AB", 6, lambda arm, item: {"x": 1.0}, ["x:wins"], budget=6)
+    equal = mobai.race(["A", "B"], 6, lambda arm, item: {"x": 1.0}, ["x:wins"], budget=6)
     equal.experiment.close(as_equal=True)
     assert "closed as equal, A and B are left" in str(equal)
 
@@ -239,11 +243,11 @@ def test_who_is_beaten_by_wins_is_out() -> None:
 def test_other_items_of_the_same_number_are_another_race(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'race.db'}"
     value = lambda arm, item: {"score": 0.1 * ("ab".index(arm) + 1)}  # noqa: E731
-    mobai.race("ab", [{"q": n} for n in range(50)], value, SCORE, storage=storage, budget=4)
-    with pytest.raises(InputError, match=r"other arms.*items or objectives"):
-        mobai.race("ab", [{"q": -n} for n in range(50)], value, SCORE, storage=storage)
+    mobai.race(ABC[:2], [{"q": n} for n in range(50)], value, SCORE, storage=storage, budget=4)
+    with pytest.raises(InputError, match=r"other things behind its arms or items \(4 measurements\)"):
+        mobai.race(ABC[:2], [{"q": -n} for n in range(50)], value, SCORE, storage=storage)
     rows = [{"id": f"question {n}", "text": n} for n in range(50)]
-    named = mobai.race("ab", rows, value, SCORE)
+    named = mobai.race(ABC[:2], rows, value, SCORE)
     assert named.rows()[0]["item"].startswith("question ")
 
 
@@ -260,10 +264,10 @@ def test_what_was_measured_when_another_failed_is_kept(tmp_path: Path) -> None:
         return measure(arm, item)
 
     with pytest.raises(RaceError, match="away"):
-        mobai.race("abc", 200, breaks, SCORE, storage=storage, n_jobs=8, retries=0)
+        mobai.race(ABC, 200, breaks, SCORE, storage=storage, n_jobs=8, retries=0)
     rows = list(mobai.Experiment.load(storage, "race").iterate_records())
     assert sum(row["status"] == "answered" for row in rows) >= len(calls) - 1
-    again = mobai.race("abc", 200, breaks, SCORE, storage=storage, n_jobs=8)
+    again = mobai.race(ABC, 200, breaks, SCORE, storage=storage, n_jobs=8)
     assert again.winners == {"score": "b"}
     assert len(calls) <= again.made + 1 + 8
 
@@ -272,9 +276,9 @@ def test_processes_that_share_a_race(tmp_path: Path) -> None:
     """Three at once, of which one is killed: each place is measured once by who lives, and all end with the answer."""
     storage = f"sqlite:///{tmp_path / 'race.db'}"
     script = (
-        "import sys, time, mobai; sys.path.insert(0, '.'); from tests.live.test_race import SCORE, measure\n"
+        "import sys, time, mobai; sys.path.insert(0, '.'); from tests.live.test_race import ABC, SCORE, measure\n"
         "def slow(arm, item):\n    time.sleep(0.03)\n    return measure(arm, item)\n"
-        f"found = mobai.race('abc', 200, slow, SCORE, n_jobs=2, storage={storage!r})\n"
+        f"found = mobai.race(ABC, 200, slow, SCORE, n_jobs=2, storage={storage!r})\n"
         "print(found.ending, found.winners['score'])"
     )
     others = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -283,7 +287,7 @@ def test_processes_that_share_a_race(tmp_path: Path) -> None:
         time.sleep(0.1)
     others[0].kill()
     others[0].communicate()
-    first = mobai.race("abc", 200, measure, SCORE, storage=storage)  # which takes over what the killed one had begun
+    first = mobai.race(ABC, 200, measure, SCORE, storage=storage)  # which takes over what the killed one had begun
     assert (first.ending, first.winners) == ("decided", {"score": "b"})
     assert [one.communicate(timeout=180)[0].split() for one in others[1:]] == [["decided", "b"]] * 2
     places = [(row["arm"], row["item"]) for row in first.rows()]
@@ -300,7 +304,7 @@ def _answered(storage: str) -> bool:
 
 def test_progress_is_told() -> None:
     told: list[RaceProgress] = []
-    mobai.race("abc", 200, measure, SCORE, watch=told.append)
+    mobai.race(ABC, 200, measure, SCORE, watch=told.append)
     assert told[0].made == 1
     assert told[-1].left == {"score": 1}
     assert "of 600 measured; score: 3 left" in str(told[3])
@@ -323,28 +327,120 @@ def test_progress_is_told() -> None:
         ({"measure": lambda arm, item: None}, "must return a number, or None, for each of score"),
         ({"measure": lambda arm, item: {"score": 1.0}, "processes": True, "n_jobs": 2}, "at the top of a module"),
         ({"objectives": ["x:unknown-variance"]}, "weighed by their range"),
-        ({"arms": "a"}, "at least two"),
+        ({"arms": ["a"]}, "at least two"),
+        ({"arms": "ab"}, "must be a list of names, or a mapping"),
+        ({"arms": 3}, "must be a list of names, or a mapping"),
+        ({"items": {"a", "b"}}, "a list, a file, a number of items"),
+        ({"items": b"ab"}, "a list, a file, a number of items"),
+        ({"items": {}}, "must have names, one at least"),
+        ({"watch": 3}, "watch must be a function"),
+        ({"n_jobs": None}, "n_jobs must be a whole number"),
     ],
 )
 def test_wrong_input_is_one_line(how: dict[str, Any], about: str) -> None:
-    given: dict[str, Any] = {"arms": "abc", "items": 200, "measure": measure, "objectives": SCORE, "retries": 0, **how}
+    given: dict[str, Any] = {"arms": ABC, "items": 200, "measure": measure, "objectives": SCORE, "retries": 0, **how}
     with pytest.raises(InputError, match=about):
         mobai.race(given.pop("arms"), given.pop("items"), given.pop("measure"), given.pop("objectives"), **given)
 
 
 def test_what_is_told_of_ties_budgets_and_changed_arms(tmp_path: Path) -> None:
-    tied = mobai.race("ab", 5, lambda arm, item: {"score": 0.5}, SCORE)
+    tied = mobai.race(ABC[:2], 5, lambda arm, item: {"score": 0.5}, SCORE)
     assert "For score: a, exactly equal to b on these items." in str(tied)
     assert "Best" not in str(tied)
-    nothing = mobai.race("ab", 40, lambda arm, item: {"score": None if arm == "a" else 0.5}, SCORE, budget=10)
+    nothing = mobai.race(ABC[:2], 40, lambda arm, item: {"score": None if arm == "a" else 0.5}, SCORE, budget=10)
     assert (nothing.ending, nothing.made) == ("budget", 10)
     assert "saved" not in str(nothing)
     storage = f"sqlite:///{tmp_path / 'race.db'}"
     value = lambda prompt, item: {"score": 0.1 * len(prompt) % 1}  # noqa: E731
     mobai.race({"a": "old", "b": "other"}, 50, value, SCORE, storage=storage, budget=4)
-    with pytest.raises(InputError, match="or what they stand for"):
+    with pytest.raises(InputError, match="things behind its arms or items"):
         mobai.race({"a": "new one", "b": "other"}, 50, value, SCORE, storage=storage)
     with pytest.raises(InputError, match="arms"):
         mobai.race(["a", "a"], 50, value, SCORE)
     (tmp_path / "items.txt").write_text("first\nsecond\n")
-    assert mobai.race("ab", tmp_path / "items.txt", lambda arm, item: {"score": 0.5}, SCORE).most == 4
+    assert mobai.race(ABC[:2], tmp_path / "items.txt", lambda arm, item: {"score": 0.5}, SCORE).most == 4
+
+
+def test_what_a_metric_refuses_counts_as_the_worst_and_ends_the_race(tmp_path: Path) -> None:
+    """Measured again until it fits, it would be left out because of its value."""
+    storage, calls = f"sqlite:///{tmp_path / 'race.db'}", []
+
+    def once_too_large(arm: str, item: int) -> dict[str, float | None]:
+        calls.append((arm, item))
+        return {"score": 1.5} if len(calls) == 10 else measure(arm, item)
+
+    with pytest.raises(InputError, match=r"measured [abc] on \d+: metric 'score' must be a number from 0 to 1"):
+        mobai.race(ABC, 200, once_too_large, SCORE, storage=storage)
+    experiment = mobai.Experiment.load(storage, "race")
+    assert (experiment.status().pulls, experiment.status().dropped) == (9, 1)
+    found = mobai.race(ABC, 200, once_too_large, SCORE, storage=storage)
+    assert found.winners == {"score": "b"}
+    assert len(set(calls)) == len(calls)
+
+
+def test_a_race_that_never_began_leaves_nothing_behind(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'race.db'}"
+    with pytest.raises(InputError, match="must be a number from 0 to 1"):
+        mobai.race(ABC, 200, lambda arm, item: {"score": 60.0}, SCORE, storage=storage)
+    found = mobai.race(ABC, 200, lambda arm, item: {"score": 60.0}, ["score:bounded=0..100"], storage=storage, budget=3)
+    assert found.made == 3
+
+
+def test_a_closed_race_measures_no_more(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'race.db'}"
+    first = mobai.race(ABC, 200, measure, SCORE, storage=storage, budget=4)
+    first.experiment.close()
+    again = mobai.race(ABC, 200, lambda arm, item: 1 / 0, SCORE, storage=storage)  # type: ignore[arg-type, return-value]
+    assert (again.ending, again.made) == ("closed", 4)
+
+
+def dies(arm: str, item: int) -> dict[str, float | None]:
+    os._exit(1)
+
+
+def test_a_worker_that_dies_is_one_line() -> None:
+    with pytest.raises(RaceError, match="a worker process died, and what it measured is lost"):
+        mobai.race(ABC, 200, dies, SCORE, n_jobs=2, processes=True)
+
+
+def test_one_broken_item_is_no_broken_service() -> None:
+    """Every arm fails on it: that is one item, however many failures in a row."""
+    arms = [f"arm {n}" for n in range(8)]
+
+    def measure_most(arm: str, item: int) -> dict[str, float | None]:
+        if item == 3:
+            raise ValueError("cannot be read")
+        return {"score": 0.9 if arm == arms[0] else 0.1}
+
+    found = mobai.race(arms, 60, measure_most, SCORE, retries=0, on_error="worst", seed=3)
+    assert found.winners == {"score": arms[0]}
+
+
+def test_items_with_names_may_be_a_mapping(tmp_path: Path) -> None:
+    texts = {f"file {n}": n for n in range(200)}
+    storage = f"sqlite:///{tmp_path / 'race.db'}"
+    found = mobai.race(ABC, texts, measure, SCORE, storage=storage)
+    assert found.winners == {"score": "b"}
+    assert {row["item"] for row in found.rows()} <= set(texts)
+    with pytest.raises(InputError, match="things behind its arms or items"):
+        mobai.race(ABC, {name: n + 1 for name, n in texts.items()}, measure, SCORE, storage=storage)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"k": 1}, {"k": 2}),
+        (np.zeros(2000), np.r_[np.zeros(1999), 1.0]),
+        (Path("a"), Path("b")),
+        ({1, 2}, {1, 3}),
+        (b"ab", b"ac"),
+        (max, min),
+    ],
+)
+def test_what_arms_stand_for_is_told_apart(one: Any, other: Any) -> None:
+    journal = MemoryJournal()
+    value = lambda arm, item: {"score": 0.5}  # noqa: E731
+    for same in (one, copy.deepcopy(one)):
+        mobai.race({"a": same, "b": None}, 50, value, SCORE, storage=journal, budget=4)
+    with pytest.raises(InputError, match="things behind its arms"):
+        mobai.race({"a": other, "b": None}, 50, value, SCORE, storage=journal)

@@ -40,16 +40,16 @@ def test_created_asked_told_and_shown(client: Client) -> None:
 
 def test_a_race_on_a_service_is_that_in_memory(client: Client) -> None:
     items = [f"item {n}" for n in range(100)]
-    here = mobai.race("ab", items, measure, METRICS, baseline="a")
-    there = mobai.race("ab", items, measure, METRICS, baseline="a", storage=client.address)
+    here = mobai.race(["a", "b"], items, measure, METRICS, baseline="a")
+    there = mobai.race(["a", "b"], items, measure, METRICS, baseline="a", storage=client.address)
     assert there.winners == here.winners == {"score": "b", "seconds": "a"}
     assert there.rows() == here.rows()
     assert there.status.standings == here.status.standings
     assert there.status.hardest == here.status.hardest
     assert there.experiment.verify().intact
-    assert mobai.race("ab", items, measure, METRICS, baseline="a", storage=client.address).made == there.made
-    with pytest.raises(InputError, match=r"other arms.*items or objectives"):
-        mobai.race("ab", items[:50], measure, METRICS, baseline="a", storage=client.address)
+    assert mobai.race(["a", "b"], items, measure, METRICS, baseline="a", storage=client.address).made == there.made
+    with pytest.raises(InputError, match="other items"):
+        mobai.race(["a", "b"], items[:50], measure, METRICS, baseline="a", storage=client.address)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,16 @@ that was interrupted, or killed, goes on where it was.
 from __future__ import annotations
 
 import hashlib
+import json
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, time
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -21,7 +26,9 @@ from mobai.errors import ConflictError, InputError
 from mobai.extras import need
 from mobai.live.experiment import Experiment
 from mobai.live.race_loop import Measure, MeasureAttempt, ProgressLine, RaceLoop, RaceProgress
+from mobai.live.settings import Settings
 from mobai.live.status import Status
+from mobai.live.storage import delete
 from mobai.problem import Guardrail, Objective
 from mobai.problem.design import MOST_NAMES
 from mobai.problem.objective import is_name
@@ -29,6 +36,8 @@ from mobai.rows import Frame, decoded, frame_rows, read_rows
 from mobai.store.journal import Journal, MemoryJournal
 
 _ON_ERROR = ("stop", "worst")
+# How far down things that arms and items stand for are looked into.
+_DEEPEST = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +49,7 @@ class RaceResult:
     experiment
         The experiment that it was, to be looked at or gone on with.
     ending
-        ``decided``, ``used-up`` (nothing is left to measure), ``budget``, ``interrupted`` or ``paused``.
+        ``decided``, ``used-up`` (nothing is left to measure), ``budget``, ``interrupted``, ``paused`` or ``closed``.
     most
         How many measurements all arms on all items would have been; None without an end.
     failures
@@ -99,7 +108,7 @@ class RaceResult:
 
 def race(
     arms: Sequence[str] | Mapping[str, Any],
-    items: int | str | Path | Sequence[Any] | Frame | None,
+    items: int | str | Path | Sequence[Any] | Mapping[str, Any] | Frame | None,
     measure: Measure,
     objectives: Sequence[Objective | str] | Mapping[str, str],
     *,
@@ -124,9 +133,9 @@ def race(
     arms
         Their names; or a mapping from names to what ``measure`` is given: prompts, models, functions.
     items
-        What all arms are measured on: a list of anything, a data frame or a file of rows (CSV, JSON lines, Parquet), or
-        how many there are. They are all there are: each is measured once per arm at most. ``"stream"`` for new items
-        without end: ``measure`` is then given a number. None with ``rounds``.
+        What all arms are measured on: a list of anything, a mapping from names to anything, a data frame or a file of
+        rows (CSV, JSON lines, Parquet), or how many there are. They are all there are: each is measured once per arm at
+        most. ``"stream"`` for new items without end: ``measure`` is then given a number. None with ``rounds``.
     measure
         Called with an arm and an item; returns a number per metric, None for one that there is not.
     objectives, guardrails, delta, baseline, seed
@@ -158,21 +167,26 @@ def race(
     if on_error not in _ON_ERROR:
         raise InputError("on_error", f"must be stop or worst, not {on_error!r}")
     for argument, value, least in (("n_jobs", n_jobs, 1), ("retries", retries, 0), ("budget", budget, 1)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        if argument == "budget" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise InputError(argument, f"must be a whole number, {least} or more, not {value!r}")
     if not callable(measure):
         raise InputError("measure", f"must be a function of an arm and an item, not {measure!r}")
+    if watch is not None and not callable(watch):
+        raise InputError("watch", f"must be a function of the progress, not {watch!r}")
     if processes:
         _check_sent(measure)
     things, named, digest = _items_of(items, rounds)
-    given: dict[str, Any] = dict(arms) if isinstance(arms, Mapping) else dict(zip(arms, arms, strict=True))
-    texts = {name: one for name, one in given.items() if isinstance(one, str | int | float) and one != name}
-    digest = _digest([digest, texts]) if texts else digest
+    names, given = _arms_of(arms)
+    others = {name: _likeness(one) for name, one in given.items() if one is not name}
+    digest = _digest([digest, others]) if others else digest
     options: dict[str, Any] = {"delta": delta, "seed": seed, "ahead": max(2, n_jobs), "items_digest": digest}
-    experiment = _experiment(
-        storage,
+    journal: Any = MemoryJournal() if storage is None else storage
+    experiment, begun = _experiment(
+        journal,
         name,
-        list(arms),
+        names,
         objectives,
         items=named,
         rounds=rounds,
@@ -187,7 +201,25 @@ def race(
     loop = RaceLoop(
         experiment, things, MeasureAttempt(measure, given, retries), on_error, watch or ProgressLine(), budget
     )
-    return RaceResult(experiment, loop.run(n_jobs, processes), loop.most, loop.failures)
+    try:
+        ending = loop.run(n_jobs, processes)
+    except InputError:
+        if begun and not loop.made:  # what was stated may be what is wrong
+            delete(journal, name)
+        raise
+    return RaceResult(experiment, ending, loop.most, loop.failures)
+
+
+def _arms_of(arms: Any) -> tuple[list[Any], dict[Any, Any]]:
+    """Return the names of arms, and what each stands for."""
+    if isinstance(arms, Mapping):
+        return list(arms), dict(arms)
+    if isinstance(arms, str | bytes) or not isinstance(arms, Iterable):
+        raise InputError(
+            "arms", f"must be a list of names, or a mapping from names to what they stand for, not {arms!r}"
+        )
+    names = list(arms)
+    return names, dict(zip(names, names, strict=True)) if all(isinstance(one, str) for one in names) else {}
 
 
 def _items_of(items: Any, rounds: bool) -> tuple[Mapping[str, Any] | Sequence[Any] | None, Any, str | None]:
@@ -199,12 +231,16 @@ def _items_of(items: Any, rounds: bool) -> tuple[Mapping[str, Any] | Sequence[An
         return None, items, None
     if isinstance(items, int | np.integer) and not isinstance(items, bool):
         return None, int(items), None
-    if items is None or (not isinstance(items, Iterable | str | Path) and frame_rows(items) is None):
+    if isinstance(items, Mapping):
+        return _named_things(items)
+    if items is None or isinstance(items, bytes | bytearray | set | frozenset) or _is_single(items):
         raise InputError(
-            "items", f'must be a list, a file, a number of items or "stream", not {items!r} (unless rounds=True)'
+            "items",
+            f'must be a list, a file, a number of items or "stream" (or None with rounds=True), not {str(items)[:80]}',
         )
     if isinstance(items, str | Path) and Path(items).suffix.lower() == ".txt":
-        items = decoded(Path(items).read_bytes()).splitlines() if Path(items).is_file() else items
+        lines = decoded(Path(items).read_bytes()).splitlines() if Path(items).is_file() else None
+        items = items if lines is None else [line for line in lines if line.strip()]
     rows = read_rows(items) if isinstance(items, str | Path) else frame_rows(items)
     things: list[Any] = list(items) if rows is None else list(rows)
     if not things:
@@ -215,6 +251,20 @@ def _items_of(items: Any, rounds: bool) -> tuple[Mapping[str, Any] | Sequence[An
         if len(things) <= MOST_NAMES and all(is_name(one) for one in names) and len(set(names)) == len(names):
             return dict(zip(map(str, names), things, strict=True)), names, digest
     return things, len(things), digest
+
+
+def _named_things(items: Mapping[Any, Any]) -> tuple[Mapping[str, Any], list[str], str]:
+    """Return things that have names already."""
+    wrong = [name for name in items if not is_name(name)]
+    if wrong or not items:
+        raise InputError("items", f"must have names, one at least, not {str(wrong[0] if wrong else items)[:80]!r}")
+    named = {str(name): one for name, one in items.items()}
+    return named, list(named), _digest([named])
+
+
+def _is_single(items: Any) -> bool:
+    """Whether this is neither a list of anything nor a frame, file or name of one."""
+    return not isinstance(items, Iterable | str | Path) and frame_rows(items) is None
 
 
 def _check_sent(measure: Measure) -> None:
@@ -228,27 +278,60 @@ def _check_sent(measure: Measure) -> None:
 
 
 def _digest(things: Sequence[Any]) -> str:
-    """Return a text that tells these things from others."""
-    return hashlib.blake2b("\n".join(map(repr, things)).encode(), digest_size=8).hexdigest()
+    """Return a text that tells these things from others, in any process."""
+    said = json.dumps([_likeness(one) for one in things], sort_keys=True)
+    return hashlib.blake2b(said.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
-def _experiment(
-    storage: str | Path | Journal | None, name: str, arms: list[str], objectives: Any, **options: Any
-) -> Experiment:
-    """Return the experiment of this name, if it is the same race, or begin it."""
-    journal: Any = MemoryJournal() if storage is None else storage
+def _likeness(thing: Any, depth: int = 0) -> Any:
+    """Return what tells a thing from others, as plain data: of an object that is no data class, its type alone."""
+    if thing is None or isinstance(thing, str | int | float):
+        return thing
+    if isinstance(thing, bytes | bytearray):
+        return thing.hex()
+    if isinstance(thing, np.ndarray | np.generic):
+        whole = np.asarray(thing)
+        return [
+            str(whole.dtype),
+            whole.shape,
+            _likeness(whole.tolist()) if whole.dtype == object else whole.tobytes().hex(),
+        ]
+    if depth < _DEEPEST and isinstance(thing, Mapping):
+        return {str(key): _likeness(value, depth + 1) for key, value in thing.items()}
+    if depth < _DEEPEST and isinstance(thing, set | frozenset):
+        return sorted(json.dumps(_likeness(one, depth + 1), sort_keys=True) for one in thing)
+    if depth < _DEEPEST and isinstance(thing, Sequence):
+        return [_likeness(one, depth + 1) for one in thing]
+    if depth < _DEEPEST and is_dataclass(thing) and not isinstance(thing, type):
+        return {one.name: _likeness(getattr(thing, one.name), depth + 1) for one in fields(thing)}
+    if isinstance(thing, Path | date | time | Decimal | Fraction | UUID):
+        return str(thing)
+    kind = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _experiment(journal: Any, name: str, arms: list[str], objectives: Any, **options: Any) -> tuple[Experiment, bool]:
+    """Return the experiment of this name, if it is the same race; or begin it, and say so."""
     try:
-        return Experiment.create(journal, name, arms, objectives, **options)
+        return Experiment.create(journal, name, arms, objectives, **options), True
     except ConflictError:
         there = Experiment.load(journal, name)
     asked = Experiment.create(MemoryJournal(), name, arms, objectives, **options)
     one, other = there.settings, asked.settings
-    if one.problem != other.problem or one.items_digest != other.items_digest:
+    parts: dict[str, Callable[[Settings], Any]] = {
+        "arms": lambda of: of.problem.arms,
+        "objectives": lambda of: of.problem.objectives,
+        "guardrails": lambda of: of.problem.guardrails,
+        "baseline": lambda of: of.problem.baseline,
+        "items": lambda of: (of.problem.design, of.problem.design and of.problem.design.names),
+        "things behind its arms or items": lambda of: of.items_digest,
+        "delta": lambda of: of.log_inv_delta,
+        "seed": lambda of: of.seed,
+    }
+    differ = [what for what, part in parts.items() if part(one) != part(other)]
+    if differ:
+        made = views.plural(there.status().pulls, "measurement")
         raise InputError(
-            "name",
-            f"the race {name!r} has other arms (or what they stand for), items or objectives; choose another name",
+            "name", f"the race {name!r} has other {' and '.join(differ)} ({made}); choose another name, or delete it"
         )
-    for what in ("log_inv_delta", "seed"):
-        if getattr(one, what) != getattr(other, what):
-            raise InputError("delta" if what == "log_inv_delta" else what, f"is another one in the race {name!r}")
-    return there
+    return there, False

@@ -9,18 +9,26 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
-from mobai.errors import ConflictError, InputError
+from mobai.errors import ConflictError, InputError, shortened
 from mobai.live.assignments import Assignment, PlacedAssignment
 from mobai.live.experiment import Experiment
 from mobai.live.reports import Metrics
 from mobai.live.sampler import MeasuresHere, undisturbed
 
 Measure = Callable[[Any, Any], Mapping[str, float | None]]
-_MOST_FAILED_IN_A_ROW = 5
+_MOST_FAILED_IN_A_ROW = 5  # items, with nothing measured in between
 # Seconds between two lines of progress.
 _OFTEN = 0.5
 # Seconds between two looks at what other processes have measured; and without news before theirs is measured here.
@@ -54,15 +62,15 @@ class MeasureAttempt(NamedTuple):
     arms: Mapping[str, Any]
     retries: int
 
-    def make(self, arm: str, item: Any) -> tuple[Mapping[str, float | None] | None, int, str]:
-        """Return what was measured, None if nothing was; how many attempts failed; and why the last one did."""
+    def make(self, arm: str, item: Any) -> tuple[Any, int, str]:
+        """Return what was measured; how many attempts failed, more than are made again if all; and why the last did."""
         reason = ""
         for attempt in range(self.retries + 1):
             try:
                 found: Any = self.measure(self.arms[arm], item)
-                return ({} if found is None else found), attempt, reason
+                return found, attempt, reason
             except Exception as error:
-                reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                reason = shortened(f"{type(error).__name__}: {' '.join(str(error).split())}")
         return None, self.retries + 1, reason
 
 
@@ -83,10 +91,17 @@ class RaceLoop:
         self._running: dict[Future[Any], Assignment] = {}
         self._owner = f"race on {socket.gethostname()}, process {os.getpid()}"
         self._waiting = deque(_abandoned(experiment))
-        self._failures = self._in_a_row = 0
+        self._failures = 0
+        self._refused: InputError | None = None
+        self._failed_on: set[int] = set()  # since something was measured
         self._made = _made(experiment)
         self._budget = math.inf if budget is None else budget
         self._news, self._longest = time.monotonic(), 0.0
+
+    @property
+    def made(self) -> int:
+        """How many measurements there are, of all processes."""
+        return self._made
 
     @property
     def failures(self) -> int:
@@ -95,12 +110,16 @@ class RaceLoop:
 
     def run(self, n_jobs: int, processes: bool) -> str:
         """Measure until there is nothing left to do; whatever ends it, what was measured is told. Return the ending."""
-        ending = None
+        ending = "closed" if self._experiment.status().closed_at is not None else None
+        if ending is not None:
+            return ending
         pool = _pool(n_jobs, processes)
         try:
             self._loop(pool, n_jobs)
         except KeyboardInterrupt:
             ending = "interrupted"
+        except BrokenExecutor as error:
+            raise RaceError(f"a worker process died, and what it measured is lost: {error}") from None
         finally:
             with undisturbed():
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -167,24 +186,58 @@ class RaceLoop:
             assignment = self._running.pop(future)
             (metrics, failed, why), took = future.result()
             self._failures, self._longest = self._failures + failed, max(self._longest, took)
-            if metrics is None:
+            if failed > self._attempt.retries:
                 lost.append((assignment, why))
-            elif self._has_a_number(assignment, metrics):
-                reports.append((assignment, self._checked(assignment, metrics)))
+                continue
+            try:
+                found = self._accepted(assignment, self._named(metrics))
+                if self._has_a_number(assignment, found):
+                    reports.append((assignment, found))
+            except InputError as error:
+                self._refused = self._refused or error
         free = 0 if last or lost else n_jobs - len(self._running)
-        found = self._next(free, reports)
+        more = self._next(free, reports)
         if reports:
-            self._made, self._in_a_row, self._news = self._made + len(reports), 0, time.monotonic()
+            self._made, self._news = self._made + len(reports), time.monotonic()
+            self._failed_on.clear()
         for assignment, why in lost:
             self._give_up(assignment, why, last)
-        if not last:
-            self._watch_progress()
-        return found if last or not lost else self._next(n_jobs - len(self._running))
+        if last:
+            return more
+        if self._refused is not None:
+            raise self._refused
+        self._watch_progress()
+        return self._next(n_jobs - len(self._running)) if lost else more
 
-    def _has_a_number(self, assignment: Assignment, metrics: Any) -> bool:
-        """Whether there is anything to be told; where every metric is None, the assignment is dropped: the worst."""
+    def _named(self, metrics: Any) -> dict[str, float | None]:
+        """Return what was measured of every metric, if there is a number or None for each."""
         names = self._experiment.problem.metric_names
-        if not isinstance(metrics, Mapping) or any(metrics.get(name, 0) is not None for name in names):
+        if not isinstance(metrics, Mapping) or any(name not in metrics for name in names):
+            raise InputError(
+                "measure", f"must return a number, or None, for each of {', '.join(names)}, not {str(metrics)[:80]}"
+            )
+        return {name: metrics[name] for name in names}
+
+    def _accepted(self, assignment: Assignment, found: dict[str, float | None]) -> dict[str, float | None]:
+        """Return what a metric accepts, None for what it refuses: that counts as the worst, and the race ends.
+
+        If nothing was measured before, or there is no worst, nothing is told at all.
+        """
+        told = dict(found)
+        for metric in self._experiment.problem.metrics:
+            try:
+                self._experiment.problem.check_rewards({metric.name: found[metric.name]})
+            except InputError as error:
+                said = error.within(source=f"measured {assignment.arm} on {self._label(assignment)}")
+                if not metric.has_worst or not self._made:
+                    raise said from None
+                told[metric.name] = None
+                self._refused = self._refused or said
+        return told
+
+    def _has_a_number(self, assignment: Assignment, found: Mapping[str, float | None]) -> bool:
+        """Whether there is anything to be told; where every metric is None, the assignment is dropped: the worst."""
+        if any(value is not None for value in found.values()):
             return True
         without = [metric.name for metric in self._experiment.problem.metrics if not metric.has_worst]
         if without:
@@ -197,34 +250,21 @@ class RaceLoop:
         self._made += 1
         return False
 
-    def _checked(self, assignment: Assignment, metrics: Any) -> Mapping[str, float | None]:
-        """Return what was measured, if it has a number or None for every metric."""
-        names = self._experiment.problem.metric_names
-        if not isinstance(metrics, Mapping) or any(name not in metrics for name in names):
-            raise InputError(
-                "measure", f"must return a number, or None, for each of {', '.join(names)}, not {str(metrics)[:80]}"
-            )
-        found = {name: metrics[name] for name in names}
-        try:
-            self._experiment.problem.check_rewards(found)
-        except InputError as error:
-            raise error.within(source=f"measured {assignment.arm} on {self._label(assignment)}") from None
-        return found
-
     def _label(self, assignment: Assignment) -> Any:
         return assignment.item if isinstance(assignment, PlacedAssignment) else assignment.id
 
     def _give_up(self, assignment: Assignment, why: str, last: bool) -> None:
         """Count a measurement that failed as the worst, or stop; it is made again when the race goes on."""
-        self._in_a_row += 1
         if last:
             return
+        assert isinstance(assignment, PlacedAssignment)
+        self._failed_on.add(assignment.index)
         if self._on_error == "worst":
             self._experiment.drop(assignment, by=self._owner)
             self._made += 1
-        if self._on_error == "stop" or self._in_a_row >= _MOST_FAILED_IN_A_ROW:
+        if self._on_error == "stop" or len(self._failed_on) >= _MOST_FAILED_IN_A_ROW:
             times = f"{self._attempt.retries + 1} times" if self._attempt.retries else "once"
-            many = f" ({self._in_a_row} failed one after the other)" if self._on_error == "worst" else ""
+            many = f" (all that was tried on {len(self._failed_on)} items)" if self._on_error == "worst" else ""
             raise RaceError(f"measuring {assignment.arm} on {self._label(assignment)} failed {times}: {why}{many}")
 
     @property
