@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -302,6 +303,29 @@ def test_a_log_that_is_cut(path: Path) -> None:
         log.truncate(0)
     with pytest.raises(StorageError):
         test.ask()
+
+
+def test_a_log_that_grew_while_another_thread_looked_was_not_cut(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one thread has seen of the log is older than what another one has: that is no alarm."""
+    url, really, armed = f"sqlite:///{path}", sqlite_file._stat, [False]
+    one = Experiment.create(url, "threads", ["a", "b"], ["c:bernoulli"])
+    two = Experiment.load(url, "threads")
+
+    def others_go_on(looked_at: str) -> os.stat_result | None:
+        found = really(looked_at)
+        if armed[0] and looked_at.endswith("-wal"):
+            armed[0] = False
+            other = threading.Thread(target=lambda: [two.ask() for _ in range(3)])
+            other.start()
+            other.join()
+        return found
+
+    monkeypatch.setattr(sqlite_file, "_stat", others_go_on)
+    for _ in range(5):
+        armed[0] = True
+        one.ask()
+    assert one.status().pending == 20
+    assert not list(path.parent.glob("*of-replaced-file*"))
 
 
 def test_a_log_that_is_moved_into_the_file_is_nothing(path: Path) -> None:

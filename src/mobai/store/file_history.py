@@ -44,7 +44,6 @@ class FileHistory:
     def has_become_another(self) -> bool:
         """Whether the file, as it is now, lacks what it had; without a transaction."""
         with self._lock:
-            self.file.identity()
             return self._known is not None and self._look()
 
     def save_what_was_put_in_place(self) -> None:
@@ -58,7 +57,10 @@ class FileHistory:
         return (changed or cut) and self._lacks_something(self._identity, cut)
 
     def _changes(self) -> tuple[bool, bool]:
-        """Whether the file was written since the last look, and whether its log became shorter."""
+        """Whether the file was written since the last look, and whether its log became shorter.
+
+        Looked up here, one thread at a time: a size that another one has seen before looks like a log that was cut.
+        """
         sizes = self.file.sizes()
         if sizes is None:
             return False, False

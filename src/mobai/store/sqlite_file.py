@@ -60,7 +60,6 @@ class SqliteFile:
         self._create = create
         self.opened_id: FileId | None = None  # of the file that was opened first
         self._paths = [f"{self.path}{part}" for part in _PARTS]
-        self._seen: tuple[os.stat_result | None, os.stat_result | None] = (None, None)
 
     def connect(self) -> sqlite3.Connection:
         """Open it; a new one is for its owner alone. Transactions are left to us, and each of them is durable."""
@@ -85,9 +84,7 @@ class SqliteFile:
 
     def identity(self) -> Identity:
         """Return which files are there now; None for one that is not."""
-        found = [_stat(path) for path in self._paths]
-        self._seen = found[0], found[1]
-        return tuple(_id(one) for one in found)
+        return tuple(_id(_stat(path)) for path in self._paths)
 
     def opened(self) -> Identity:
         """Return which files a connection has just opened, and remember that they belong together."""
@@ -109,8 +106,8 @@ class SqliteFile:
         return self.opened_id is not None and _id(_stat(str(self.path))) not in (None, self.opened_id)
 
     def sizes(self) -> tuple[os.stat_result, os.stat_result] | None:
-        """Return what is known of the file and its log as they were last seen, None if one was not there."""
-        file, log = self._seen
+        """Return what is known of the file and its log as they are now, None if one is not there."""
+        file, log = map(_stat, self._paths[:2])
         return None if self.read_only or file is None or log is None else (file, log)
 
     def read_without_log(self) -> sqlite3.Connection:
