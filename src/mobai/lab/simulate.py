@@ -23,6 +23,7 @@ from mobai.lab.arguments import (
 )
 from mobai.lab.results import Results, TrialRecord
 from mobai.lab.trajectory import TrialSpec, run_trajectory
+from mobai.lab.warm_up import compile_bounds, meanwhile
 from mobai.problem import Instance
 
 _SECONDS_BETWEEN_SAVES = 30.0
@@ -107,7 +108,8 @@ def simulate(
     results = _resumed(out, spec)
     wanted = results.missing
     tasks = [Task(rule, group, trial) for rule, group in spec.groups.items() for trial in wanted.get(rule, ())]
-    results = _run(spec, results, tasks, n_jobs, out, watch)
+    with meanwhile(compile_bounds):
+        results = _run(spec, results, tasks, n_jobs, out, watch)
     if out is not None:
         results.save(out)
     return results

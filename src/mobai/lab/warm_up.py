@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -34,21 +36,36 @@ def compile_kernels() -> None:
     """
     if interpreted():
         return
-    if is_cold() and cache_directory() is not None:
-        other = [sys.executable, "-c", "from mobai.lab.warm_up import compile_trials; compile_trials()"]
-        with subprocess.Popen(other, stdin=subprocess.DEVNULL):
-            _compile_engine()
+    with meanwhile(compile_trials):
+        _compile_engine()
     compile_trials()
-    _compile_engine()
     for rule in _rules():
         warm_up(rule)
         _step_by_step(rule)
 
 
+@contextmanager
+def meanwhile(compile_some: Callable[[], None]) -> Iterator[None]:
+    """Let a function of this module compile in another process, if nothing has been compiled on this machine yet."""
+    if interpreted() or not is_cold() or cache_directory() is None:
+        yield
+        return
+    call = f"from {__name__} import {compile_some.__name__} as compile_some; compile_some()"
+    # What it says of a Ctrl-C, or of its end, helps nobody: what it has not compiled is compiled here.
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen([sys.executable, "-c", call], stdin=nothing, stdout=nothing, stderr=nothing):
+        yield
+
+
+def compile_bounds() -> None:
+    """Compile the program of the lower bound, which every summary of a simulation states."""
+    lower_bound(Instance(_MEANS))
+
+
 def compile_trials() -> None:
     """Compile the programs that rules solve, and the trials of all rules."""
     instance = Instance(_MEANS)
-    lower_bound(instance)
+    compile_bounds()
     surrogate_proportions(instance, [0.3, 0.3, 0.4])
     for rule in _rules():
         run_trajectory(TrialSpec(instance, rule, [Policy(rule).stopping], [_LEVEL], max_pulls=4))
