@@ -1,33 +1,28 @@
-r"""Which compressor is best for time, for size and for memory, on a given file?
+r"""Which compressor is best for size, for time and for memory, on the files you have?
 
-Run it from the folder of the project; the file is this project's own text unless ``FILE`` names another::
+Every compressor gets the same files, one after the other. Run it from the folder of the project::
 
-    FILE=/usr/share/dict/words mobai run --sampler examples.compressors:measure \
-        --arm zlib-1 --arm zlib-6 --arm zlib-9 --arm bz2-1 --arm bz2-9 --arm lzma-0 --arm lzma-6 \
-        --objective time:min:bounded=0..200:eps=2 --objective size:min:bounded=0..1:eps=0.01 \
-        --objective memory:min:bounded=0..50:eps=0.5 --delta 0.05 --storage sqlite:///compressors.db
+    find src -name '*.py' -size +4k > files.txt
+    mobai run --items files.txt --sampler examples.compressors:measure \
+        --arm zlib-1,zlib-6,zlib-9,bz2-1,bz2-9,lzma-0,lzma-6 \
+        --metric size:min:bounded=0..1:eps=0.01 --metric time:min:wins --metric memory:min:wins \
+        --delta 0.05 --storage sqlite:///compressors.db --name compressors
 
-Time is in milliseconds, size a share of the original, memory (the peak of a fresh process above where it stood before)
-in megabytes. Times are not bell-shaped, so they state a range instead: what takes longer counts as its end.
-Each measurement takes a random stretch of the file, so that sizes are measured with noise, too. Memory is what Linux
-says in /proc.
+Size is a share of the original. Time and memory (the peak of a fresh process, above where it stood before) are counted in
+wins: which of two is better on more files. So one slow moment of the machine counts no more than any other file. Memory
+is what Linux says in /proc.
 """
 
 from __future__ import annotations
 
 import bz2
 import lzma
-import os
-import random
 import subprocess
 import sys
 import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-
-STRETCH = 200_000
-LONGEST, MOST_MEMORY = 200.0, 50.0  # milliseconds and megabytes
 
 
 def compressor(arm: str) -> Callable[[bytes], bytes]:
@@ -41,19 +36,11 @@ def compressor(arm: str) -> Callable[[bytes], bytes]:
     return functions[library]
 
 
-def material() -> bytes:
-    """Return the bytes to compress: the file named by FILE, or the text of this project."""
-    if os.environ.get("FILE"):
-        return Path(os.environ["FILE"]).read_bytes()
-    root = Path(__file__).parent.parent
-    return b"".join(path.read_bytes() for path in sorted(root.glob("src/**/*.py")))
-
-
-def measure(arm: str) -> dict[str, float]:
-    """Compress a random stretch in a fresh process, and give time, size and memory."""
-    done = subprocess.run([sys.executable, __file__, arm], capture_output=True, text=True, check=True)
-    duration, size, memory = map(float, done.stdout.split())
-    return {"time": duration, "size": size, "memory": memory}
+def measure(arm: str, item: str) -> dict[str, float | None]:
+    """Compress a file in a fresh process, and return size, seconds and megabytes."""
+    done = subprocess.run([sys.executable, __file__, arm, item], capture_output=True, text=True, check=True)
+    size, seconds, memory = map(float, done.stdout.split())
+    return {"size": size, "time": seconds, "memory": memory}
 
 
 def peak_memory() -> int:
@@ -62,20 +49,18 @@ def peak_memory() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
-def main(arm: str) -> None:
+def main(arm: str, path: str) -> None:
     """Measure one compression and print it."""
-    data = material()
-    start = random.randrange(max(len(data) - STRETCH, 1))
-    stretch, compress = data[start : start + STRETCH], compressor(arm)
+    data, compress = Path(path).read_bytes(), compressor(arm)
     before = peak_memory()
     began = time.perf_counter()
-    size = min(len(compress(stretch)) / len(stretch), 1.0)
-    duration = 1000 * (time.perf_counter() - began)
+    packed = compress(data)
+    seconds = time.perf_counter() - began
     memory = (peak_memory() - before) / 1024
-    sys.stdout.write(f"{min(duration, LONGEST)} {size} {min(memory, MOST_MEMORY)}\n")
+    sys.stdout.write(f"{min(len(packed) / len(data), 1.0)} {seconds} {memory}\n")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    if len(sys.argv) != 3 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -83,14 +84,17 @@ def test_scripts(script: str, said: str) -> None:
 
 
 def test_compressors(tmp_path: Path) -> None:
-    ranges = {"time": "0..200", "size": "0..1", "memory": "0..50"}
-    metrics = [word for name, ends in ranges.items() for word in ("--objective", f"{name}:min:bounded={ends}")]
-    words = ("--arm", "zlib-1", "--arm", "zlib-6", *metrics, "--max-pulls", "8")
-    storage = ("--storage", f"sqlite:///{tmp_path / 'x.db'}")
+    files = tmp_path / "files.txt"
+    files.write_text("\n".join(map(str, sorted(EXAMPLES.glob("*.py")))))
+    metrics = ("size:min:bounded=0..1", "time:min:wins", "memory:min:wins")
+    words = ("--arm", "zlib-1,lzma-6", *(word for metric in metrics for word in ("--metric", metric)))
+    storage = ("--storage", f"sqlite:///{tmp_path / 'x.db'}", "--max-pulls", "8", "--json")
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent)}
-    command = [sys.executable, "-m", "mobai", "run", "--sampler", "examples.compressors:measure", *words, *storage]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
-    assert "zlib-6" in done.stdout, done.stderr
+    command = [sys.executable, "-m", "mobai", "run", "--items", str(files), "--sampler", "examples.compressors:measure"]
+    done = subprocess.run(
+        [*command, *words, *storage], capture_output=True, text=True, timeout=300, env=environment, check=False
+    )
+    assert json.loads(done.stdout)["made"] == 8, done.stderr
 
 
 def test_every_example_is_in_the_gallery() -> None:

@@ -174,12 +174,6 @@ def test_bad_samplers() -> None:
         function_sampler("builtins:int")("x")
 
 
-def test_the_compressor_example() -> None:
-    measured = function_sampler("examples.compressors:measure")("zlib-1")
-    assert sorted(measured) == ["memory", "size", "time"]
-    assert 0 < measured["size"] < 1
-
-
 def test_a_refused_pull_keeps_its_place_and_what_else_was_measured() -> None:
     """The experiment is paused; told or dropped by hand, the pull counts, and what comes then is certified."""
     objectives = ["click:bernoulli", "time:min:bounded=0..9"]
