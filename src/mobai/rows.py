@@ -208,15 +208,20 @@ def _parse_csv(text: str) -> list[Row]:
 
 
 def _parse_json(text: str) -> list[Row]:
+    where = ""
     try:
         if text.lstrip().startswith("["):
             found = _load(text)
         else:
-            found = [_load(line) for line in text.splitlines() if line.strip()]
+            found = []
+            for number, line in enumerate(text.splitlines(), start=1):
+                where = f"line {number}: "
+                if line.strip():
+                    found.append(_load(line))
     except (json.JSONDecodeError, RecursionError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"is neither CSV nor JSON lines ({error})") from None
+        raise InputError(f"is neither CSV nor JSON lines ({where}{error})") from None
     for number, row in enumerate(found, start=1):
         if not isinstance(row, dict):
             raise InputError(None, "is not a JSON object", row=number)

@@ -285,7 +285,7 @@ def test_what_is_not_for_items_is_refused_and_changes_nothing(do: Any, about: st
         ({"items": True}, "1 to 10,000,000 items"),
         ({"items": 2.5}, "must be how many there are"),
         ({"items": "many"}, "stream"),
-        ({"items": []}, "must be names"),
+        ({"items": []}, "one item at least"),
         ({"items": ["a", "a"]}, "'a' is there twice"),
         ({"items": ["a", 3]}, "must be names"),
         ({"items": 5, "rounds": True}, "one of the two"),
@@ -367,3 +367,105 @@ def test_differences_agree_with_who_is_out_and_with_which_way_is_better() -> Non
     assert status.differences is not None
     assert status.differences.words(0, 1) == "better"
     assert status.differences.lower[0, 1] > 0
+
+
+def told(test: Experiment, values: dict[str, float], n: int = 4) -> None:
+    for one in test.ask(n):
+        test.tell(one, {"s": values[one.arm]})
+
+
+def test_equal_arms_are_neither_better_nor_worse_than_the_baseline() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b", "c"], ["s:bounded=0..1"], items=4, baseline="a")
+    for _ in range(2):
+        told(test, {"a": 0.5, "b": 0.5, "c": 0.2}, 6)
+    found = test.status().differences
+    assert found is not None
+    assert found.verdicts[:, 0].tolist() == [0, 0, -1]
+    assert (found.lower[1, 0], found.upper[1, 0]) == (0.0, 0.0)
+    said = str(test.status())
+    assert "a, exactly equal to b on these items" in said
+    rows = [line.split() for line in said.splitlines()]
+    assert ["b", "equal"] in rows
+    assert ["b", "equal", "4", "0", "(exactly)"] in rows
+    # The sum of other numbers, equal but for rounding.
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b"], ["s:min:bounded=0..1"], items=2, baseline="a")
+    for one in test.ask(4):
+        test.tell(one, {"s": 0.2 if (one.arm == "a") == (one.index == 0) else 0.4})
+    found = test.status().differences
+    assert found is not None
+    assert found.verdicts.tolist() == [[0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("metric", "more", "items"), [("1e12", 100.0, 10), ("1e9", 1.0, 10), ("1.1e9", 1e-3, 300), ("1", 1e-9, 1000)]
+)
+def test_arms_that_differ_a_little_are_not_equal(metric: str, more: float, items: int) -> None:
+    """All is known at the end, to the last digits that numbers have."""
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b"], [f"s:bounded=0..{metric}"], items=items)
+    while not test.verdict().stopped:
+        for one in test.ask(2):
+            test.tell(one, {"s": float(metric) * (one.index % 7) / 10 + (more if one.arm == "b" else 0.0)})
+    assert test.verdict().answers == ("b",)
+    (found,) = test.verdict().contention
+    assert found.left == ("b",)
+
+
+def test_who_leads_is_judged_by_what_all_were_measured_on() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b"], ["s:bounded=0..1"], items=30)
+    for one in test.ask(20):
+        if one.index < 3:
+            test.tell(one, {"s": 0.10 if one.arm == "a" else 0.15})
+        elif one.arm == "a":
+            test.tell(one, {"s": 0.9})  # easier items, which b has not been read on
+    assert test.verdict().recommended == (1,)
+    assert "b leads" in str(test.status())
+
+
+def test_what_is_said_when_everything_was_handed_out() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b"], ["s:bounded=0..1"], items=2)
+    given = test.ask(4)
+    assert "every item was handed out; 4 of them are to be answered" in test.explain().reason
+    test.tell(given[0], {"s": 0.5})
+    assert test.ask() == []
+    assert "3 of them are to be answered" in test.explain().reason
+    wins = Experiment.create(MemoryJournal(), "x", ["a", "b"], ["s:wins"], items=2)
+    for one in wins.ask(4):
+        wins.tell(one, {"s": 1.0})
+    with pytest.raises(ConflictError, match="no arm beats every other one in s"):
+        wins.ask()
+
+
+def test_nothing_is_exact_in_a_stream() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b"], ["s:unknown-variance"], items="stream", rare=None)
+    for _ in range(30):
+        for one in test.ask(2):
+            test.tell(one, {"s": one.index + (one.arm == "a")})
+    assert "exactly" not in str(test.status())
+    assert not test.verdict().certified
+
+
+def test_arms_that_fail_do_not_cost_the_others_their_certificate() -> None:
+    """What is dropped counts as the worst, whatever the reason."""
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b", "c"], ["s:bounded=0..1"], items=200)
+    while not test.verdict().stopped:
+        for one in test.ask(3):
+            if one.arm == "c" and one.index < 30:
+                test.drop(one)
+            else:
+                test.tell(one, {"s": {"a": 0.8, "b": 0.5, "c": 0.5}[one.arm] + 0.01 * (one.index % 7)})
+    assert test.verdict().certified
+    assert test.verdict().answers == ("a",)
+
+
+def test_intervals_agree_with_who_beats_the_leader() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b", "c"], ["s:wins"], items=60)
+    rows = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+    while test.status().ending is None:
+        for one in test.ask(3):
+            test.tell(one, {"s": rows[one.index % 3]["abc".index(one.arm)]})
+    status = test.status()
+    leader = next(one.arm for one in status.standings if one.difference == 0)
+    for one in status.standings:
+        beaten_by = next((each.out_by for each in status.standings if each.arm == leader), None)
+        if one.arm == beaten_by and one.lower is not None:
+            assert one.lower >= 0

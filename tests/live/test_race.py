@@ -335,6 +335,10 @@ def test_progress_is_told() -> None:
         ({"items": {}}, "must have names, one at least"),
         ({"watch": 3}, "watch must be a function"),
         ({"n_jobs": None}, "n_jobs must be a whole number"),
+        ({"n_jobs": 10**6}, "n_jobs must be at most 1,000"),
+        ({"objectives": "score:bounded=0..1"}, r"objectives must be a list, such as \['score:bounded=0..1'\]"),
+        ({"rounds": True}, "rounds must not be given with items"),
+        ({"rare": 2}, "rare must be"),
     ],
 )
 def test_wrong_input_is_one_line(how: dict[str, Any], about: str) -> None:
@@ -369,13 +373,55 @@ def test_what_a_metric_refuses_counts_as_the_worst_and_ends_the_race(tmp_path: P
         calls.append((arm, item))
         return {"score": 1.5} if len(calls) == 10 else measure(arm, item)
 
-    with pytest.raises(InputError, match=r"measured [abc] on \d+: metric 'score' must be a number from 0 to 1"):
+    with pytest.raises(RaceError, match=r"measured [abc] on \d+: metric 'score' must be a number from 0 to 1") as ended:
         mobai.race(ABC, 200, once_too_large, SCORE, storage=storage)
+    assert (ended.value.result.made, ended.value.result.ending) == (10, "failed")
     experiment = mobai.Experiment.load(storage, "race")
     assert (experiment.status().pulls, experiment.status().dropped) == (9, 1)
     found = mobai.race(ABC, 200, once_too_large, SCORE, storage=storage)
     assert found.winners == {"score": "b"}
     assert len(set(calls)) == len(calls)
+
+
+def test_refused_values_may_count_as_the_worst_and_many_in_a_row_are_the_end() -> None:
+    """Neither arm gains from them, so that nothing else is in doubt; and a range stated wrongly is noticed."""
+
+    def sometimes_too_large(arm: str, item: int) -> dict[str, float | None]:
+        return {"score": np.nan} if arm == "c" and item % 10 == 0 else measure(arm, item)
+
+    found = mobai.race(ABC, 200, sometimes_too_large, SCORE, on_error="worst")
+    assert found.winners == {"score": "b"}
+    assert found.failures > 1
+    assert found.verdict.certified
+    with pytest.raises(RaceError, match="must be a number from 0 to 1, not 60") as ended:
+        mobai.race(ABC, 200, lambda arm, item: {"score": 60.0}, SCORE, on_error="worst")
+    assert ended.value.result.made == 13  # five items in a row
+
+
+def test_what_cannot_be_sent_back_has_failed() -> None:
+    with pytest.raises(RaceError, match="what it returned cannot be sent back"):
+        mobai.race(ABC, 200, cannot_be_sent, SCORE, n_jobs=2, processes=True, retries=0)
+
+
+def cannot_be_sent(arm: str, item: int) -> Any:
+    return {"score": lambda: 1}
+
+
+def test_columns_are_lists_and_other_experiments_no_races() -> None:
+    import pandas as pd
+
+    texts, journal = pd.Series([f"question {n}" for n in range(200)]), MemoryJournal()
+    found = mobai.race(ABC, texts, lambda arm, item: measure(arm, int(item.split()[1])), SCORE)
+    assert found.winners == {"score": "b"}
+    mobai.Experiment.create(journal, "race", ABC, SCORE)
+    with pytest.raises(InputError, match="an experiment 'race' already, which is no race"):
+        mobai.race(ABC, 200, measure, SCORE, storage=journal)
+
+
+def test_the_hardest_are_at_least_one() -> None:
+    found = mobai.race(ABC, 200, measure, SCORE)
+    with pytest.raises(InputError, match="count must be a whole number, 1 or more"):
+        found.hardest("score", 0)
 
 
 def test_a_race_that_never_began_leaves_nothing_behind(tmp_path: Path) -> None:

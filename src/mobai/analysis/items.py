@@ -53,6 +53,8 @@ def table_of(log: Log, items: Sequence[Any]) -> FloatArray:
         if item is None or item == "" or (isinstance(item, float) and math.isnan(item)):
             raise InputError("the item is missing", row=number)
         place.setdefault(item, len(place))
+    if len(place) == len(items) and len(set(log.arms.tolist())) > 1:
+        raise InputError("item", "no item was measured for two arms, so that nothing can be compared")
     found: FloatArray = np.full((len(place), log.problem.shape[0], len(log.problem.metrics)), np.nan)
     seen: set[tuple[int, int]] = set()
     for number, (item, arm, rewards) in enumerate(zip(items, log.arms.tolist(), log.rewards, strict=True), start=1):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from mobai import views
 from mobai.analysis.logs import ASSUMPTION, read_log
@@ -89,7 +88,7 @@ def command(
         name, in_file = stated.pop("name"), (stated.pop("arms"), stated.pop("objectives"))
         arms, objectives = arms or in_file[0], objectives or in_file[1]
         no_focus = not stated.pop("focus", True) or no_focus
-        choices |= {key: value for key, value in stated.items() if not _was_given(key)}
+        choices |= {key: value for key, value in stated.items() if not options.was_given(key)}
     elif not objectives:
         raise InputError("--objective", "is missing; once for each metric")
     if isinstance(choices["items"], str):
@@ -138,12 +137,6 @@ def items_named(text: str) -> Any:
     rows = read_rows(text)
     column = next((name for name in ("id", "item", "name") if rows and name in rows[0]), None)
     return len(rows) if column is None else [str(row[column]) for row in rows]
-
-
-def _was_given(option: str) -> bool:
-    """Whether an option was given on the command line, where it comes before what a file says."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is ParameterSource.COMMANDLINE
 
 
 def _check(name: str, arms: Sequence[str], objectives: Sequence[str], choices: dict[str, Any]) -> None:

@@ -23,8 +23,10 @@ from mobai.rows import read_rows
 
 def items_stated(items: str | None, rounds: bool) -> Any:
     """Return what ``--items`` says: how many, ``stream``, or a file of them; None with rounds."""
-    if items is None or rounds:
+    if items is None:
         return None
+    if rounds:
+        raise InputError("--rounds", "must not be given with --items: one of the two")
     if items.isdecimal():
         return int(items)
     if items == "stream" or items.lower().endswith(".txt"):

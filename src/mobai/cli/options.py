@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from mobai.cli import screen
 from mobai.errors import InputError
@@ -102,6 +103,12 @@ def objectives_option(required: bool = True) -> Decorator:
         help="A metric, once for each: name, then after colons min, a family (bernoulli, unknown-variance, "
         "shared-variance, bounded=1..5, gaussian=20, and with items or rounds wins), eps=0.1, window=1h:otherwise=0.",
     )
+
+
+def was_given(option: str) -> bool:
+    """Whether an option was given on the command line; else it has its default, or what a file says."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is ParameterSource.COMMANDLINE
 
 
 def items_option() -> Decorator:

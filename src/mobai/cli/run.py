@@ -73,6 +73,8 @@ def command(instance: str | None, words: str | None, sampler: str | None, as_jso
     if on_items and (words or sampler):
         _on_items(words, sampler, as_json, given)
         return
+    if options.was_given("on_error"):
+        raise InputError("--on-error", "goes with --items or --rounds; elsewhere say --on-refused")
     for key in ("items", "rounds", "on_error"):
         given.pop(key)
     if words or sampler:
@@ -90,7 +92,9 @@ def _on_items(words: str | None, sampler: str | None, as_json: bool, given: dict
     """Measure every arm on the same items."""
     from mobai.cli.items import items_stated, measure_on_items, run_on_items
 
-    for key in ("rule", "rare", "on_refused"):
+    for key, instead in (("rule", "arms race"), ("on_refused", "say --on-error")):
+        if options.was_given(key):
+            raise InputError(f"--{key.replace('_', '-')}", f"is not for items and rounds: {instead}")
         given.pop(key)
     measure = measure_on_items(words, sampler, given.pop("timeout"))
     items = items_stated(given.pop("items"), given["rounds"])

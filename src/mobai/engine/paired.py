@@ -102,10 +102,15 @@ class PairedEngine(Engine):
     @property
     def why_used_up(self) -> str:
         """Why nothing is left to be handed out."""
-        if self.comparison.open_arms().any():
-            return "every item was measured, and there is nothing left to hand out"
         names = zip(self.problem.objective_names, self.comparison.decided, strict=True)
         still_open = " and ".join(name for name, decision in names if decision is None)
+        if self.comparison.open_arms().any():
+            awaited = int(self.sampling.observations.arrays.pending.max(axis=0).sum())
+            if awaited:
+                return f"every item was handed out; {awaited:,} of them are to be answered"
+            if self.comparison.is_wins.all():
+                return f"every item was measured, and no arm beats every other one in {still_open}"
+            return "every item was measured, and there is nothing left to hand out; what is missing counts as the worst"
         return f"every arm is beaten by another one in {still_open}: nobody wins, and there is nothing left to measure"
 
     def room(self) -> int | None:
@@ -258,8 +263,10 @@ class PairedEngine(Engine):
         better, worse = np.where(flipped, table[1] < 0, table[0] > 0), np.where(flipped, table[0] > 0, table[1] < 0)
         for m, decision in enumerate(self.comparison.decided):
             if decision is not None and self._decides_best(m):
-                better[decision.arm, m] |= decision.arm != base
-                worse[:, m] |= (decision.arm == base) & (np.arange(len(worse)) != base)
+                # Of equal arms none is better than another one.
+                best = np.isin(np.arange(len(worse)), self.comparison.tied[m] or [decision.arm])
+                better[:, m] |= best & (not best[base])
+                worse[:, m] |= ~best & best[base]
         verdicts = np.where(better, 1, np.where(worse, -1, 0)).astype(np.intp)
         x = self._log_inv_delta_asked(log_inv_delta)
         return Differences(base, *table, verdicts, *lifts_of(base, *table, self._intervals(x)))
@@ -269,7 +276,7 @@ class PairedEngine(Engine):
         lower, upper = np.zeros((2, self.problem.shape[0], len(self.problem.metrics)))
         for m, other in enumerate(others):
             for i in range(self.problem.shape[0]):
-                if i != other:
+                if i != other and not self._is_tied(m, i, other):
                     low = least_difference(self.comparison, m, i, other, level)
                     high = -least_difference(self.comparison, m, other, i, level)
                     lower[i, m], upper[i, m] = (low, high) if self._signs[m] > 0 else (-high, -low)
@@ -325,11 +332,16 @@ class PairedEngine(Engine):
             best = decision.arm if decision is not None and self._decides_best(m) else -1
             for i in range(len(lower)):
                 behind = best == leader or (seen.out[m, i] and seen.out_by[m, i] == leader)
-                if i != leader and (behind or i == best):
+                ahead = i == best or (seen.out[m, leader] and seen.out_by[m, leader] == i)
+                if i != leader and behind != ahead:
                     if (self._signs[m] > 0) == behind:
                         upper[i, m] = max(min(upper[i, m], 0.0), lower[i, m])
                     else:
                         lower[i, m] = min(max(lower[i, m], 0.0), upper[i, m])
+
+    def _is_tied(self, m: int, one: int, other: int) -> bool:
+        """Whether a finite benchmark has found two arms exactly equal, but for rounding."""
+        return m < self.problem.shape[1] and {one, other} <= set(self.comparison.tied[m])
 
     def _decides_best(self, m: int) -> bool:
         """Whether who is decided on is the best of all: not within eps of it, nor the best that keeps the limits."""
@@ -337,7 +349,7 @@ class PairedEngine(Engine):
 
     def _mean_difference(self, m: int, arm: int, other: int) -> float:
         """Return by how much an arm differs from another, on average, in the objective's own unit."""
-        if arm == other:
+        if arm == other or self._is_tied(m, arm, other):
             return 0.0
         values = self.comparison.known_differences(m, arm, other)
         return float(values.mean() * self._signs[m]) + 0.0 if len(values) else math.nan

@@ -69,8 +69,8 @@ def _least_of(seen: Comparison, m: int, values: FloatArray, level: float, sd: fl
 
 def _where_above(evidence: Callable[[float], float], level: float, step: float) -> float:
     """Return a distance at which the evidence, which grows with it, exceeds a level; infinite if there is none."""
-    if not step > 0.0:
-        return 0.0 if evidence(math.ulp(0.0)) > level else math.inf
+    if not step > 0.0:  # differences that never vary: no Gaussian ones
+        return math.inf
     low, high = 0.0, step
     for _ in range(_DOUBLINGS):
         if evidence(high) > level:

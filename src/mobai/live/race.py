@@ -21,11 +21,11 @@ from uuid import UUID
 import numpy as np
 
 from mobai import views
-from mobai.engine import Verdict
+from mobai.engine import RARE, Verdict
 from mobai.errors import ConflictError, InputError
 from mobai.extras import need
 from mobai.live.experiment import Experiment
-from mobai.live.race_loop import Measure, MeasureAttempt, ProgressLine, RaceLoop, RaceProgress
+from mobai.live.race_loop import Measure, MeasureAttempt, ProgressLine, RaceError, RaceLoop, RaceProgress
 from mobai.live.settings import Settings
 from mobai.live.status import Status
 from mobai.live.storage import delete
@@ -36,6 +36,7 @@ from mobai.rows import Frame, decoded, frame_rows, read_rows
 from mobai.store.journal import Journal, MemoryJournal
 
 _ON_ERROR = ("stop", "worst")
+_MOST_JOBS = 1_000
 # How far down things that arms and items stand for are looked into.
 _DEEPEST = 8
 
@@ -49,7 +50,8 @@ class RaceResult:
     experiment
         The experiment that it was, to be looked at or gone on with.
     ending
-        ``decided``, ``used-up`` (nothing is left to measure), ``budget``, ``interrupted``, ``paused`` or ``closed``.
+        ``decided``, ``used-up`` (nothing is left to measure), ``budget``, ``interrupted``, ``paused`` or ``closed``; of
+        the result that a RaceError has, ``failed``.
     most
         How many measurements all arms on all items would have been; None without an end.
     failures
@@ -124,6 +126,7 @@ def race(
     retries: int = 2,
     on_error: str = "stop",
     seed: int = 0,
+    rare: float | None = RARE,
     watch: Callable[[RaceProgress], None] | None = None,
 ) -> RaceResult:
     """Measure arms on the same items until the best arm of every objective is known.
@@ -138,7 +141,7 @@ def race(
         most. ``"stream"`` for new items without end: ``measure`` is then given a number. None with ``rounds``.
     measure
         Called with an arm and an item; returns a number per metric, None for one that there is not.
-    objectives, guardrails, delta, baseline, seed
+    objectives, guardrails, delta, baseline, seed, rare
         As for :meth:`mobai.Experiment.create`.
     n_jobs, processes
         How many measurements are made at once, in threads unless ``processes``: then ``measure`` is at the top of a
@@ -151,8 +154,9 @@ def race(
     budget
         How many measurements are made at most; any number unless given.
     retries, on_error
-        How often a measurement that raises an exception is made again; and what happens then: ``stop``, with a
-        RaceError, or ``worst``, it counts as the worst there could be, for every claim: neither arm gains from it.
+        How often a measurement that raises an exception is made again; and what happens then, or when it returns what a
+        metric does not accept: ``stop``, with a RaceError whose ``result`` is what there is, or ``worst``, it counts as
+        the worst there could be, for every claim: neither arm gains from it.
     watch
         Called with the progress after every measurement. Unless given, a line in the terminal says it.
 
@@ -171,6 +175,8 @@ def race(
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise InputError(argument, f"must be a whole number, {least} or more, not {value!r}")
+    if n_jobs > _MOST_JOBS:
+        raise InputError("n_jobs", f"must be at most {_MOST_JOBS:,}, not {n_jobs!r}")
     if not callable(measure):
         raise InputError("measure", f"must be a function of an arm and an item, not {measure!r}")
     if watch is not None and not callable(watch):
@@ -182,6 +188,7 @@ def race(
     others = {name: _likeness(one) for name, one in given.items() if one is not name}
     digest = _digest([digest, others]) if others else digest
     options: dict[str, Any] = {"delta": delta, "seed": seed, "ahead": max(2, n_jobs), "items_digest": digest}
+    options["rare"] = rare
     journal: Any = MemoryJournal() if storage is None else storage
     experiment, begun = _experiment(
         journal,
@@ -206,6 +213,9 @@ def race(
     except InputError:
         if begun and not loop.made:  # what was stated may be what is wrong
             delete(journal, name)
+        raise
+    except RaceError as error:
+        error.result = RaceResult(experiment, "failed", loop.most, loop.failures)
         raise
     return RaceResult(experiment, ending, loop.most, loop.failures)
 
@@ -233,6 +243,8 @@ def _items_of(items: Any, rounds: bool) -> tuple[Mapping[str, Any] | Sequence[An
         return None, int(items), None
     if isinstance(items, Mapping):
         return _named_things(items)
+    if getattr(items, "ndim", None) == 1 and hasattr(items, "to_list"):
+        items = items.to_list()  # a column of a frame
     if items is None or isinstance(items, bytes | bytearray | set | frozenset) or _is_single(items):
         raise InputError(
             "items",
@@ -318,6 +330,8 @@ def _experiment(journal: Any, name: str, arms: list[str], objectives: Any, **opt
         there = Experiment.load(journal, name)
     asked = Experiment.create(MemoryJournal(), name, arms, objectives, **options)
     one, other = there.settings, asked.settings
+    if one.problem.design is None:
+        raise InputError("name", f"there is an experiment {name!r} already, which is no race; choose another name")
     parts: dict[str, Callable[[Settings], Any]] = {
         "arms": lambda of: of.problem.arms,
         "objectives": lambda of: of.problem.objectives,

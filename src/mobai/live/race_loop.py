@@ -36,7 +36,15 @@ _WAIT, _PATIENCE = 0.1, 30.0
 
 
 class RaceError(Exception):
-    """A measurement that failed again and again; what was measured is kept."""
+    """A measurement that failed again and again, or brought what no metric accepts; what was measured is kept.
+
+    Attributes
+    ----------
+    result
+        What there is: a :class:`RaceResult`.
+    """
+
+    result: Any = None
 
 
 class RaceProgress(NamedTuple):
@@ -184,28 +192,32 @@ class RaceLoop:
         reports, lost = [], []
         for future in done:
             assignment = self._running.pop(future)
-            (metrics, failed, why), took = future.result()
+            (metrics, failed, why), took = self._brought(future)
             self._failures, self._longest = self._failures + failed, max(self._longest, took)
             if failed > self._attempt.retries:
                 lost.append((assignment, why))
                 continue
             try:
-                found = self._accepted(assignment, self._named(metrics))
+                found, refused = self._accepted(assignment, self._named(metrics))
                 if self._has_a_number(assignment, found):
                     reports.append((assignment, found))
             except InputError as error:
                 self._refused = self._refused or error
+                continue
+            if refused is not None:
+                self._refuse(assignment, refused)
+            else:
+                self._failed_on.clear()
         free = 0 if last or lost else n_jobs - len(self._running)
         more = self._next(free, reports)
         if reports:
             self._made, self._news = self._made + len(reports), time.monotonic()
-            self._failed_on.clear()
         for assignment, why in lost:
             self._give_up(assignment, why, last)
         if last:
             return more
         if self._refused is not None:
-            raise self._refused
+            raise RaceError(str(self._refused)) if self._made else self._refused
         self._watch_progress()
         return self._next(n_jobs - len(self._running)) if lost else more
 
@@ -218,22 +230,42 @@ class RaceLoop:
             )
         return {name: metrics[name] for name in names}
 
-    def _accepted(self, assignment: Assignment, found: dict[str, float | None]) -> dict[str, float | None]:
-        """Return what a metric accepts, None for what it refuses: that counts as the worst, and the race ends.
+    def _brought(self, future: Future[Any]) -> tuple[tuple[Any, int, str], float]:
+        """Return what a measurement brought and how long it took; one that could not be sent back has failed."""
+        try:
+            found: tuple[tuple[Any, int, str], float] = future.result()
+        except BrokenExecutor:
+            raise
+        except Exception as error:
+            reason = shortened(f"what it returned cannot be sent back: {type(error).__name__}: {error}")
+            return (None, self._attempt.retries + 1, reason), 0.0
+        return found
+
+    def _accepted(
+        self, assignment: Assignment, found: dict[str, float | None]
+    ) -> tuple[dict[str, float | None], InputError | None]:
+        """Return what metrics accept, None for what they refuse, which counts as the worst; and a refusal, if any.
 
         If nothing was measured before, or there is no worst, nothing is told at all.
         """
-        told = dict(found)
+        told, refused = dict(found), None
         for metric in self._experiment.problem.metrics:
             try:
                 self._experiment.problem.check_rewards({metric.name: found[metric.name]})
             except InputError as error:
                 said = error.within(source=f"measured {assignment.arm} on {self._label(assignment)}")
-                if not metric.has_worst or not self._made:
+                if not metric.has_worst or (not self._made and self._on_error == "stop"):
                     raise said from None
-                told[metric.name] = None
-                self._refused = self._refused or said
-        return told
+                told[metric.name], refused = None, refused or said
+        return told, refused
+
+    def _refuse(self, assignment: Assignment, refused: InputError) -> None:
+        """Count a refused value as a failure: the end of the race, or one of several in a row that are."""
+        assert isinstance(assignment, PlacedAssignment)
+        self._failures += 1
+        self._failed_on.add(assignment.index)
+        if self._on_error == "stop" or len(self._failed_on) >= _MOST_FAILED_IN_A_ROW:
+            self._refused = self._refused or refused
 
     def _has_a_number(self, assignment: Assignment, found: Mapping[str, float | None]) -> bool:
         """Whether there is anything to be told; where every metric is None, the assignment is dropped: the worst."""

@@ -343,7 +343,9 @@ def run_command(
             input=given,
             env={**os.environ, **{f"MOBAI_{name.upper()}": value for name, value in named.items()}},
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        raise SamplerError(f"took longer than {timeout:g} s") from None
+    except OSError as error:
         raise SamplerError(str(error)) from None
     if done.returncode != 0:
         raise SamplerError(f"exit code {done.returncode}{_last_line(done.stderr)}")

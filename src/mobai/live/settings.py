@@ -28,6 +28,8 @@ from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.theory.thresholds import INTERVAL_SHARE
 
 # What a record says of an assignment beside its metrics.
+# The share of delta that is kept for arms that come later, unless another is stated.
+RESERVE = 0.1
 RESERVED = ("id", "unit", "arm", "status", "asked_at")
 # And, with items and rounds, of where it is in the common order.
 RESERVED_PLACES = ("index", "item")
@@ -89,7 +91,7 @@ class Settings:
     seed: int = 0
     focus: bool = True
     expire_after: float | None = None
-    reserve: float = 0.1
+    reserve: float = RESERVE
     on_broken: str = "bar"
     max_samples: int | None = None
     until: float | None = None
@@ -160,7 +162,7 @@ def new_settings(
     seed: int = 0,
     focus: bool = True,
     expire_after: float | None = None,
-    reserve: float = 0.1,
+    reserve: float = RESERVE,
     on_broken: str = "bar",
     max_samples: int | None = None,
     until: float | str | datetime | None = None,
@@ -246,6 +248,8 @@ def _of_design(
         if ahead is not None:
             raise InputError("ahead", "is for items and rounds")
         return rule, reserve, None
+    if reserve != RESERVE and reserve != 0:
+        raise InputError("reserve", f"is for arms that come later, which {problem.design.words} do not take")
     if rule not in ("top-two", "race", Race()):
         raise InputError("rule", f"must be race on {problem.design.words}, or left out, not {rule!r}")
     if order != "asked":

@@ -184,9 +184,16 @@ class State:
         """Return what is decided, and what was lost."""
         return self.with_losses(self.engine.verdict(contention=True))
 
+    @property
+    def _losses_bias(self) -> bool:
+        """Whether what is lost may bias: on items it is measured again, or counts as the worst if there is one."""
+        design, metrics = self.problem.design, self.problem.metrics
+        return design is None or design.kind == "rounds" or not all(metric.has_worst for metric in metrics)
+
     def with_losses(self, verdict: Verdict) -> Verdict:
         """Return a verdict that knows what was lost."""
-        alarms = tuple(one.text for one in attrition(self.problem, self.assignments))
+        found = attrition(self.problem, self.assignments) if self._losses_bias else []
+        alarms = tuple(one.text for one in found)
         return replace(verdict, refused=self.refused, lost=self.lost, alarms=alarms)
 
     @property

@@ -99,7 +99,7 @@ def design_of(items: Any = None, rounds: bool = False) -> Design | None:
     if not isinstance(rounds, bool):
         raise InputError("rounds", f"must be True or False, not {rounds!r}")
     if rounds and items is not None:
-        raise InputError("rounds", "are instead of items: give one of the two")
+        raise InputError("rounds", "must not be given with items: one of the two")
     if rounds or items is None:
         return Design("rounds") if rounds else None
     if isinstance(items, str):
@@ -119,8 +119,10 @@ def _names_of(items: Any) -> tuple[str, ...]:
     names = tuple(items)
     if len(names) > MOST_NAMES:
         raise InputError("items", f"at most {MOST_NAMES:,} can have names, not {len(names):,}; say how many there are")
-    if not names or not all(is_name(name) for name in names):
-        wrong = next((name for name in names if not is_name(name)), "")
+    if not names:
+        raise InputError("items", "must be one item at least")
+    if not all(is_name(name) for name in names):
+        wrong = next(name for name in names if not is_name(name))
         raise InputError("items", f"must be names: texts that are not empty, not {str(wrong)[:80]!r}")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]

@@ -372,7 +372,9 @@ def _guarded_only(objectives: tuple[Objective, ...], guardrails: tuple[Guardrail
 
 
 def _sequence(values: Sequence[Any], what: str) -> tuple[Any, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str):
+        raise InputError(what, f"must be a list, such as [{values!r}], not one text")
+    if not isinstance(values, Iterable):
         raise InputError(what, f"must be a list of names, or how many there are, not {values!r}")
     return tuple(values)
 

@@ -119,15 +119,27 @@ def _area(kind: str) -> str:
     return svg("shape", f'<rect class="{kind}-band" width="100%" height="100%"/>')
 
 
+# What the guarantee rests on, by the design of measurement.
+_ASSUMED = {
+    "": "samples are independent and measurements are of the kind stated for each metric",
+    "items": "measurements lie in the ranges stated; decisions are about these items alone",
+    "stream": "items are drawn independently of each other, and measurements are of the kind stated for each metric",
+    "rounds": "at no time a worse variant is better, what one member of a round brings does not depend on what the "
+    "others got, and measurements are of the kind stated for each metric",
+}
+
+
 def guarantee_text(status: Status) -> str:
     """Return what is promised, in a sentence."""
     verdict = status.verdict
     if not verdict.certified:
         return "Not certified: the chance that a decision here is wrong may be larger than it should be."
+    design = verdict.problem.design
+    kind = "" if design is None else design.kind
     some = " Decisions are about the arms that still take part." if not status.active.all() else ""
     return (
         f"However often you look, the chance that any decision here is ever wrong is at most {verdict.delta:.3g}, "
-        f"provided that samples are independent and measurements are of the kind stated for each metric.{some}"
+        f"provided that {_ASSUMED[kind]}.{some}"
     )
 
 

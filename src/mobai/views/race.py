@@ -22,6 +22,8 @@ def race_text(status: Status, ending: str, made: int, most: int | None) -> str:
         "interrupted": "interrupted",
         "budget": "the budget is spent",
         "paused": "the experiment is paused",
+        "closed": "the experiment is closed",
+        "failed": "a measurement failed",
     }
     said = "" if ending == "decided" else f"; {endings[ending]}"
     return f"{made:,} measurements{of}{said}\n{status_text(status)}"
@@ -32,6 +34,8 @@ def hardest_items(verdict: Verdict, rows: Iterable[Mapping[str, Any]], metric: s
     names = verdict.problem.objective_names
     if metric not in names:
         raise InputError("metric", f"must be one of {', '.join(names)}, not {metric!r}")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InputError("count", f"must be a whole number, 1 or more, not {count!r}")
     m = names.index(metric)
     leader, sign = verdict.answers[m], verdict.problem.objectives[m].sign
     by_item: dict[Any, dict[str, float]] = {}

@@ -31,7 +31,8 @@ def _standings(name: str, leader: str, status: Status | Analysis) -> Table:
     wins = status.verdict.problem.objectives[status.verdict.problem.objective_names.index(name)].family.counts_wins
     what = "wins less losses" if wins else "difference"
     rows = [[one.arm, _fate(one, leader, status), f"{one.measured:,}", _difference(one, leader)] for one in own]
-    header = [name, "state", "measured", f"{what} to {leader} (interval)"]
+    to = leader if leader in status.verdict.problem.arms else own[0].arm
+    header = [name, "state", "measured", f"{what} to {to} (interval)"]
     return Table(header, rows[:_MOST_ROWS], left=2)
 
 
@@ -43,7 +44,7 @@ def _fate(one: Standing, leader: str, status: Status | Analysis) -> str:
         return f"out at {one.out_at:,}, {'breaks a limit' if one.out_by is None else f'by {one.out_by}'}"
     if one.arm == leader:
         return "decided" if decided else "leads" if status.verdict.leading[m] else ""
-    return "left"
+    return "equal" if decided and one.lower == one.upper == 0 else "left"
 
 
 def _difference(one: Standing, leader: str) -> str:

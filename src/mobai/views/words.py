@@ -149,7 +149,12 @@ def difference_text(differences: Differences, arm: int, metric: int) -> str:
     low, high = float(differences.lower[arm, metric]), float(differences.upper[arm, metric])
     if not math.isfinite(high - low):
         return "unknown"
-    shown = " to ".join(f"{'+' if end > 0 else ''}{number_text(end, high - low)}" for end in (low, high))
+    if low == high == 0:
+        return "equal"
+    if high - low <= _EXACT * max(abs(low), abs(high)):
+        shown = f"{'+' if low > 0 else ''}{low:.6g} exactly"
+    else:
+        shown = " to ".join(f"{'+' if end > 0 else ''}{number_text(end, high - low)}" for end in (low, high))
     return f"{shown} ({differences.words(arm, metric)}{_lift_text(differences, arm, metric)})"
 
 

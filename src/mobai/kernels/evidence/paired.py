@@ -29,8 +29,10 @@ WIDTHS = (1.0, 8.0, 64.0, 512.0)
 BETS, SCALE, SCATTER, SIGN = 0, 1, 2, 3
 # What stands for a reward: it never comes, and the index is left out; it never comes, and counts as the worst.
 LEFT_OUT, WORST = math.inf, -math.inf
-# Sums this close, in widths of the range, are equal.
-ROUNDING = 1e-9
+# How far rounding moves a sum, per number of it and in sizes of the largest that it can be.
+ROUNDING = 4e-16
+# A smaller part of the range than that is not divided by.
+_LEAST_ROOM = 1e-9
 # How near bounds are to where the evidence reaches its level, in standard errors.
 _NEAR = 0.02
 
@@ -211,13 +213,13 @@ def gain_of(found: float, before: float, margin: float, width: float, j: int, si
     if size == 0:
         return (found + margin) / (width - margin)
     room = (-size * margin - before) / (size - j) + width
-    return (found + width) / room - 1.0 if room > ROUNDING * width else 0.0
+    return (found + width) / room - 1.0 if room > _LEAST_ROOM * width else 0.0
 
 
 @kernel
 def is_refuted(total: float, margin: float, width: float, low: float, j: int, size: int) -> bool:
     """Whether b is better by more than -margin in a finite benchmark whatever the differences left are."""
-    rounding = ROUNDING * width + 4e-16 * size * (abs(low) + width)
+    rounding = ROUNDING * size * (abs(low) + width)
     return total - (size - j - 1) * width > -size * margin + rounding
 
 

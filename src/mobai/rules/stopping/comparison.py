@@ -247,15 +247,31 @@ class Comparison:
         if self.is_wins[m]:
             ahead = self.bets.total[0, m] + np.where(np.eye(len(self.out[m])), np.inf, 0.0)
             return int(np.where(left, ahead.min(axis=1), -np.inf).argmax())
-        return int(np.where(~left | (self._told[:, m] == 0), -np.inf, self.means()[:, m]).argmax())
+        return int(np.where(left, self._means_in_common(m, left), -np.inf).argmax())
+
+    def _means_in_common(self, m: int, arms: Truths) -> FloatArray:
+        """Return the means of what all these arms have been read on, minus infinity where there is nothing of one.
+
+        Where there is nothing in common yet, all that there is counts.
+        """
+        until, values = int(self.until[arms, m].min()), self.sheet.values[:, :, m]
+        sums, told = self._sums[:, m].copy(), self._told[:, m].copy()
+        if until:
+            for i in np.flatnonzero(arms & (self.until[:, m] > until)).tolist():
+                ahead = values[until : self.until[i, m], i]
+                there = np.isfinite(ahead)
+                sums[i], told[i] = sums[i] - ahead[there].sum(), told[i] - there.sum()
+        return np.asarray(np.where(told > 0, sums / np.maximum(told, 1), -np.inf))
 
     def leads(self, m: int) -> bool:
         """Whether the leader's mean is above all others that are not out."""
-        arm, means = self._leader(m), self.means()[:, m]
-        others = np.delete(np.where(self.out[m], -np.inf, means), arm)
+        arm = self._leader(m)
         if self.is_wins[m]:
             return bool(not self.out[m, arm] and (np.delete(self.bets.total[0, m, arm], arm) > 0).all())
-        return bool(math.isfinite(means[arm]) and (means[arm] > others[~np.isnan(others)]).all())
+        left = ~self.out[m]
+        left[arm] = True
+        means = np.where(left, self._means_in_common(m, left), -np.inf)
+        return bool(math.isfinite(means[arm]) and (means[arm] > np.delete(means, arm)).all())
 
     def evidence(self) -> FloatArray:
         """Return the evidence of every objective: that of its leader against the rival that is hardest to beat."""

@@ -48,7 +48,8 @@ class PairedLimits:
             arms = [i] if base < 0 else [i, base]
             values = sheet.values[:, arms, m]
             if (sheet.until[arms, m] == size).all() and np.isfinite(values).all():
-                rounding = kernels.ROUNDING * self._measures.width[m]
+                largest = abs(self._measures.low[m]) + self._measures.width[m]
+                rounding = 4 * kernels.ROUNDING * largest  # of a mean, and the limit
                 claims = (KEPT, STRICTLY_KEPT) if self._room(c, values.mean(axis=0)) >= -rounding else (BROKEN,)
                 self.claims.top[claims, c, i, 0] = np.inf
 

@@ -72,11 +72,17 @@ async def show(request: Request, name: str, x: str | None = None, y: str | None 
     about: dict[str, Any] = {key: rendered.facts[key] for key in shown}
     about["address"] = f"{request.url.scheme}://{request.headers['host']}"
     about["api"] = f"/api/v1/experiments/{quote(name, safe='')}"
-    about["sample"] = await service.read(name, _sample)
+    about["sample"], about["on_items"] = await service.read(name, lambda one: (_sample(one), _is_on_items(one)))
     marks = [one["mark"] for one in rendered.facts["happened"]]
     export = f"/api/v1/experiments/{quote(name, safe='')}/assignments"
     facts = {"name": name, "path": path_of(name), "export": export, "parts": parts, "marks": marks}
     return page(request, "experiment.html", **facts, **about, **choice)
+
+
+def _is_on_items(experiment: Experiment) -> bool:
+    """Whether an assignment says what its variant is to be measured on."""
+    design = experiment.problem.design
+    return design is not None and design.kind != "rounds"
 
 
 def _sample(experiment: Experiment) -> dict[str, float]:
