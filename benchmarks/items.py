@@ -136,7 +136,7 @@ def drawn_from(objective: Objective, values: FloatArray) -> Objective:
     class FromTable(Bounded):
         def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:  # noqa: ARG002
             places = np.minimum((ndtr(noise) * len(values)).astype(int), len(values) - 1)
-            return values[places, np.abs(means - mean).argmin()]
+            return np.asarray(values[places, np.abs(means - mean).argmin()])
 
     return replace(objective, family=FromTable(low, high))
 

@@ -8,9 +8,9 @@ Every compressor gets the same files, one after the other. Run it from the folde
         --metric size:min:bounded=0..1:eps=0.01 --metric time:min:wins --metric memory:min:wins \
         --delta 0.05 --storage sqlite:///compressors.db --name compressors
 
-Size is a share of the original. Time and memory (the peak of a fresh process, above where it stood before) are counted in
-wins: which of two is better on more files. So one slow moment of the machine counts no more than any other file. Memory
-is what Linux says in /proc.
+Size is a share of the original. Time and memory (the peak of a fresh process, above where it stood before) are counted
+in wins: which of two is better on more files. So one slow moment of the machine counts no more than any other file.
+Memory is what Linux says in /proc.
 """
 
 from __future__ import annotations
