@@ -40,7 +40,7 @@ def test_columns_are_guessed() -> None:
 def test_a_column_of_texts_names_the_arm() -> None:
     rows = [{"colour": row["variant"], "signup": row["click"], "when": f"2026-01-{n % 28 + 1:02}T{n}"}
             for n, row in enumerate(ROWS)]  # fmt: skip
-    assert guess(rows) == ("colour", ("signup:bernoulli",))
+    assert guess(rows)[:2] == ("colour", ("signup:bernoulli",))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai import views
-from mobai.analysis.guess import guess
+from mobai.analysis.guess import guess, without_range
 from mobai.analysis.items import assumption_of_items, engine_of_items
 from mobai.analysis.logs import (
     ASSUMPTION,
@@ -31,7 +31,7 @@ from mobai.extras import need
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
 from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
-from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.confidence import check_small, resolve_log_inv_delta
 from mobai.theory.differences import Differences
 from mobai.theory.forecast import Remaining
 from mobai.theory.intervals import Intervals
@@ -81,7 +81,11 @@ class Analysis:
         return plot_means(self, path)
 
     def to_pandas(self) -> Any:
-        """Return a data frame: a row per arm and metric, labelled by both: rewards, mean and interval."""
+        """Return a data frame: a row per arm and metric, labelled by both: rewards, mean and interval.
+
+        With a baseline also the difference from it with its ends, in the metric's unit and in percent, and what that
+        proves.
+        """
         problem, ends = self.verdict.problem, self.intervals
         rows = [
             {
@@ -92,11 +96,25 @@ class Analysis:
                 "mean": float(self.means[i, m]),
                 "lower": float(ends.lower[i, m]),
                 "upper": float(ends.upper[i, m]),
+                **self._difference(i, m),
             }
             for i, arm in enumerate(problem.arms)
             for m, name in enumerate(problem.metric_names)
         ]
         return need("pandas").DataFrame(rows).set_index(["arm", "metric"])
+
+    def _difference(self, i: int, m: int) -> dict[str, float | str]:
+        found = self.differences
+        if found is None:
+            return {}
+        return {
+            "difference": float(self.means[i, m] - self.means[found.baseline, m]),
+            "difference_lower": float(found.lower[i, m]),
+            "difference_upper": float(found.upper[i, m]),
+            "lift_lower_percent": 100 * float(found.lift_lower[i, m]),
+            "lift_upper_percent": 100 * float(found.lift_upper[i, m]),
+            "against_baseline": found.words(i, m),
+        }
 
     def __str__(self) -> str:
         """Say it in a few lines."""
@@ -165,10 +183,12 @@ def analyse(
     (('A',), True, [[100], [100]])
     """
     x = resolve_log_inv_delta(delta)
+    check_small(delta)
     limits: dict[str, Any] = {"guardrails": guardrails, "baseline": baseline}
     if objectives is None:
         found = guess(data, None if arm == "arm" else arm, [item, time])
-        raise InputError("objectives", f"must be named; they seem to be {list(found.objectives)}, arm={found.arm!r}")
+        stated = [without_range(one) for one in found.objectives]
+        raise InputError("objectives", f"must be named; they seem to be {stated}, arm={found.arm!r}")
     if item is not None and (ordered or time is not None):
         raise InputError("item", "must come without ordered and time: the order of items does not matter")
     log = read_log(data, objectives, arm=arm, arms=arms, sd=sd, time=time, item=item, all_items=all_items, **limits)

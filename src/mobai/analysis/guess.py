@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shlex
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -25,19 +27,24 @@ _LESS_IS_BETTER = (
     "size", "bounce", "churn", "refund", "refunds", "complaint", "complaints",
 )  # fmt: skip
 _MOST_ARMS = 50
+_ANSWERS = ("yes", "no", "y", "n", "true", "false")
 # Values of a rating; and which share of all is one value, as with money that most do not spend.
 _FEW_VALUES, _OFTEN = 11, 0.1
 
 
 class Guess(NamedTuple):
-    """The column that seems to name the arm, and what seem to be metrics, as short forms of objectives."""
+    """The column that seems to name the arm, what seem to be metrics, as short forms, and columns that may be some.
+
+    Of these it is said which cell is no number.
+    """
 
     arm: str
     objectives: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
     def command(self, file: str) -> str:
-        """Return the command that states what was guessed."""
-        metrics = [word for one in self.objectives for word in ("--objective", one)]
+        """Return the command that states what was guessed, but for ranges: those of the data are not to be stated."""
+        metrics = [word for one in self.objectives for word in ("--objective", without_range(one))]
         arm = [] if self.arm == "arm" else ["--arm-column", self.arm]
         return shlex.join(["mobai", "analyse", file, *arm, *metrics])
 
@@ -54,7 +61,34 @@ def guess(data: Any, arm: str | None = None, but: Collection[str | None] = ()) -
     ]
     if not objectives:
         raise InputError("objectives", f"none of the columns {', '.join(columns)} seems to be a metric; name them")
-    return Guess(found, tuple(objectives))
+    others = [name for name in columns if name not in (found, *but)]
+    left_out = [text for name in others if (text := _not_a_number(name, columns[name]))]
+    return Guess(found, tuple(objectives), tuple(left_out))
+
+
+def without_range(objective: str) -> str:
+    """Return a short form with the range left to be filled in: one that is taken from the data proves nothing."""
+    return re.sub(r":bounded=[^:]*", ":bounded=LOW..HIGH", objective)
+
+
+def _not_a_number(name: str, cells: Sequence[Any]) -> str:
+    """Return which cell keeps a column, most of whose cells are numbers, from being a metric; nothing if none does."""
+    wrong = [n for n, cell in enumerate(cells) if isinstance(cell, str) and cell and not _is_number(cell)]
+    if not wrong or (len(wrong) > len(cells) / 2 and not all(_looks_like_one(cells[n]) for n in wrong)):
+        return ""
+    return f"{name} is left out: row {wrong[0] + 1} is {cells[wrong[0]]!r}, which is no number"
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _looks_like_one(cell: str) -> bool:
+    """Whether a text is yes or no, or a number as people write it: 3,5 or 1,000 or with a sign of money."""
+    return cell.lower() in _ANSWERS or any(c.isdigit() for c in cell)
 
 
 def _arm_column(columns: Columns) -> str:
@@ -99,10 +133,9 @@ def _family_of(told: FloatArray) -> str:
 
 def _numbers_among(cells: Sequence[str]) -> FloatArray | None:
     """Return texts as numbers, NaN for empty ones; None if one is neither."""
-    try:
-        return np.array([float(cell) if cell else np.nan for cell in cells])
-    except ValueError:
+    if not all(_is_number(cell) for cell in cells if cell):
         return None
+    return np.array([float(cell) if cell else np.nan for cell in cells])
 
 
 def _counts_rows(numbers: FloatArray) -> bool:

@@ -16,7 +16,7 @@ from mobai.cli import loading, options, screen
 from mobai.errors import InputError
 from mobai.extras import need
 from mobai.kernels import interpret
-from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.confidence import check_small, resolve_log_inv_delta
 
 
 @click.command("analyse")
@@ -56,6 +56,7 @@ def command(
 
     Without --objective it guesses what the columns are, and says so.
     """
+    check_small(delta)
     log_inv_delta = resolve_log_inv_delta(delta)
     if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError("plot", f"{plot}: the name must end in .png, .svg or .pdf")
@@ -97,7 +98,12 @@ def _guess(file: str, arm_column: str | None, others: list[str | None], yes: boo
         raise InputError("objectives", "must be given for standard input: --objective, once for each")
     guessed = guess(file, arm_column, but=others)
     said = [f"mobai: {guessed.arm} seems to name the arm; the metrics seem to be {', '.join(guessed.objectives)}"]
+    said += [f"mobai: {text}" for text in guessed.left_out]
     said.append(f"mobai: if that is so, state it: {guessed.command(file)}{more}")
+    if "LOW..HIGH" in guessed.command(file):
+        said.append(
+            "mobai: LOW and HIGH are what no value can leave, or a cap; known beforehand, not read off the data"
+        )
     if not yes:
         said.append("mobai: or see what it would say, which is not certified, with --yes")
     for line in said:

@@ -23,5 +23,6 @@ def command(storage: str, form: str) -> None:
         from mobai.live import codec  # only now: it imports the kernels, one way or the other
 
         row = codec.status_summary(experiment.status())
-        rows.append({**row, "decided": f"{row['decided']} of {row['objectives']}"})
+        doubt = "" if row["certified"] else ", NOT certified"
+        rows.append({**row, "decided": f"{row['decided']} of {row['objectives']}{doubt}"})
     formats.emit(rows, form, _COLUMNS)

@@ -16,7 +16,7 @@ from mobai.errors import InputError
 from mobai.lab.instances import find_instance
 from mobai.lab.plan import Plan, make_plan
 from mobai.problem import Instance
-from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.confidence import check_small, resolve_log_inv_delta
 
 _MOST_ROWS = 30
 _MOST_PAIRS = 10
@@ -45,6 +45,7 @@ def command(
 
     With --item-column, INSTANCE is a table of results of a pilot: a row per arm and item.
     """
+    check_small(delta)
     log_inv_delta = resolve_log_inv_delta(delta)
     if item_column is not None:
         if limits["guardrails"]:

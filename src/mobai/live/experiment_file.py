@@ -92,8 +92,7 @@ def read_experiment(path: str | Path) -> dict[str, Any]:
 
 def experiment_toml(name: str, settings: Settings) -> str:
     """Return an experiment as such a file: what was stated, and every option."""
-    from mobai.live.settings import LARGE_DELTA
-    from mobai.theory.confidence import delta_of
+    from mobai.theory.confidence import LARGE_DELTA, delta_of
 
     delta = delta_of(settings.log_inv_delta)
     facts: dict[str, Any] = {"name": name, **problem_json(settings.problem)}

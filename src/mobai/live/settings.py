@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,13 +19,13 @@ from mobai.problem import Problem
 from mobai.problem.codec import problem_json, problem_of
 from mobai.problem.family import FAMILIES, is_number
 from mobai.problem.objective import is_name
-from mobai.problem.problem import noise_table
+from mobai.problem.problem import check_case, noise_table
 from mobai.problem.window import span_text
 from mobai.rules.catalogue import parse_spec, rule_address, sampling_rule
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.sampling.race import Race
 from mobai.rules.stopping import GLR, Paired
-from mobai.theory.confidence import resolve_log_inv_delta
+from mobai.theory.confidence import check_small, resolve_log_inv_delta
 from mobai.theory.thresholds import INTERVAL_SHARE
 
 # What a record says of an assignment beside its metrics.
@@ -130,10 +131,6 @@ def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
     return problem.with_arms([*problem.arms, name], np.vstack([known, row]))
 
 
-# From here on an error probability is refused, unless it is said that it is meant.
-LARGE_DELTA = 0.5
-
-
 class ExperimentOptions(TypedDict, total=False):
     """Keyword arguments of :meth:`mobai.Experiment.create`."""
 
@@ -176,13 +173,8 @@ def new_settings(
     """Check what was chosen and put the settings together."""
     if not isinstance(allow_large_delta, bool):
         raise InputError("allow_large_delta", f"must be True or False, not {allow_large_delta!r}")
-    if is_number(delta) and LARGE_DELTA <= delta < 1 and not allow_large_delta:
-        meant = f"did you mean {1 - delta:.3g}?" if delta > LARGE_DELTA else "no better than a coin"
-        raise InputError(
-            "delta",
-            f"is the chance of a wrong answer, and {delta:g} is a large one: {meant} "
-            "(allow_large_delta=True, --allow-large-delta)",
-        )
+    if not allow_large_delta:
+        check_small(delta, "allow_large_delta=True, --allow-large-delta")
     if on_broken not in ("bar", "tell"):
         raise InputError("on_broken", f"must be bar or tell, not {on_broken!r}")
     if on_broken == "tell" and problem.design is not None:
@@ -214,12 +206,16 @@ def new_settings(
     for name in problem.metric_names:
         if name in RESERVED or (problem.design is not None and name in RESERVED_PLACES):
             raise InputError("objectives", f"{name!r} cannot be the name of a metric; it is a column of every record")
+    check_case("arms", problem.arms)
+    check_case("objectives", problem.metric_names)
     for objective in problem.metrics:
         if type(objective.family) is not FAMILIES.get(objective.family.word):
             raise InputError("objectives", f"the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
     patience = None if expire_after is None else float(expire_after)
     end = None if until is None else moment_of(until)
+    if end is not None and end <= time.time():
+        raise InputError("until", f"must be a time that is still to come, not {until!r}")
     most = None if max_samples is None else int(max_samples)
     return Settings(
         problem,

@@ -9,6 +9,8 @@ from typing import TypeGuard
 from mobai.errors import InputError
 
 _LARGEST = 1e100
+# From here on a delta is asked about.
+LARGE_DELTA = 0.5
 
 
 def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | None = None) -> float:
@@ -33,6 +35,15 @@ def resolve_log_inv_delta(delta: float | None = None, log_inv_delta: float | Non
             "log_inv_delta", f"must be a positive finite number, at most {_LARGEST:g}, not {log_inv_delta!r}"
         )
     return float(log_inv_delta)
+
+
+def check_small(delta: float, hint: str = "") -> None:
+    """Refuse a delta of a half or more, which is seldom meant; ``hint`` says how to say that it is."""
+    if _is_real(delta) and LARGE_DELTA <= delta < 1:
+        meant = f"did you mean {1 - delta:.3g}?" if delta > LARGE_DELTA else "no better than a coin"
+        raise InputError(
+            "delta", f"is the chance of a wrong answer, and {delta:g} is a large one: {meant}{hint and f' ({hint})'}"
+        )
 
 
 def delta_of(log_inv_delta: float) -> float:

@@ -6,6 +6,8 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from mobai.views.headline import analysis_headline
+
 if TYPE_CHECKING:
     from mobai.analysis.analyse import Analysis
     from mobai.engine import Verdict
@@ -126,6 +128,8 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
     verdict = verdict_json(analysis.verdict)
     return {
         **verdict,
+        "headline": analysis_headline(analysis.verdict),
+        "contention": [one.json() for one in analysis.verdict.contention],
         "guardrails": limits_json(analysis.verdict),
         "differences": differences_json(problem, analysis.differences),
         "means": means,

@@ -59,6 +59,23 @@ def headline(status: Status) -> str:
     return f"{said}{'; '.join(parts)}."
 
 
+def analysis_headline(verdict: Verdict) -> str:
+    """Return one sentence that says what a log proves."""
+    decided = [m for m, one in enumerate(verdict.decisions) if one is not None]
+    parts = [_answer_for(verdict, m) for m in decided]
+    waiting = [m for m, one in enumerate(verdict.decisions) if one is None]
+    for m in waiting[:_MOST_OPEN]:
+        who, text = verdict.problem.objective_names[m], contention_text(verdict, m)
+        leads = f"{verdict.answers[m]} leads" if verdict.leading[m] else "nobody leads"
+        parts.append(f"{who} is open: {leads}{f'; {text}' if text else ''}")
+    if len(waiting) > _MOST_OPEN:
+        parts.append(f"{plural(len(waiting) - _MOST_OPEN, 'other metric')} open, too")
+    said = "; ".join(parts)
+    return (
+        f"{'' if verdict.certified else 'NOT certified: '}{said[:1].upper() + said[1:] if verdict.certified else said}."
+    )
+
+
 def _open_text(status: Status, m: int) -> str:
     name = status.verdict.problem.objective_names[m]
     return f"{name} is {'' if name in status.equal else 'open: '}{_outlook(status, m)}"
@@ -68,19 +85,30 @@ def _decided(status: Status, decided: list[int]) -> str:
     """Return the answers that there are, and that one may stop for them."""
     verdict, names = status.verdict, status.verdict.problem.objective_names
     if status.closed_at is None and len(decided) < len(names):
-        word = "Stop for" if verdict.certified else "Decided, but NOT certified:"
-        return f"{word} {listed([f'{names[m]} ({answer_text(verdict, m)})' for m in decided])}"
+        if not verdict.certified:
+            return f"Decided, but NOT certified: {listed([_answer_for(verdict, m) for m in decided])}"
+        return f"Stop for {listed([f'{names[m]} ({answer_text(verdict, m)})' for m in decided])}"
     answers = "; ".join(_answer_for(verdict, m) for m in decided)
     answers = answers[:1].upper() + answers[1:]
     if not verdict.certified:
-        return f"Decided, but NOT certified. {answers}"
+        return f"Decided, but NOT certified: {'; '.join(_answer_for(verdict, m) for m in decided)}"
     return answers if status.closed_at is not None else f"You may stop. {answers}"
 
 
 def _answer_for(verdict: Verdict, m: int) -> str:
     """Return what is proven of the arm that an objective was decided for."""
     name, arm = verdict.problem.objective_names[m], verdict.answers[m]
+    if not verdict.certified:
+        return f"{arm} looks best for {name}"
+    if verdict.problem.objectives[m].family.counts_wins and verdict.decisions[m] is not None:
+        return f"best for {name}: {arm}, which beats every other {_most_often(verdict)}"
     return f"best for {name}: {arm}" if is_best(verdict, m) else f"for {name}: {arm}, {near_best(verdict, m)}"
+
+
+def _most_often(verdict: Verdict) -> str:
+    """Return where an arm wins, in words."""
+    design = verdict.problem.design
+    return "in more rounds than not" if design is not None and design.kind == "rounds" else "on more items than not"
 
 
 def _outlook(status: Status, m: int) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from mobai.document import Block, Paragraph, Table
-from mobai.views.answers import contention_lines
-from mobai.views.headline import headline, status_line, status_remarks
+from mobai.views.headline import analysis_headline, headline, status_line, status_remarks
 from mobai.views.race_tables import standings_tables
 from mobai.views.tables import (
     differences_table,
@@ -76,8 +76,12 @@ def comparison_tables(verdict: Verdict, counts: IntArray, differences: Differenc
 def analysis_blocks(analysis: Analysis) -> list[Block]:
     """Return an analysis as paragraphs and tables."""
     verdict, more = analysis.verdict, analysis.forecast
-    forecast = "" if more is None or verdict.stopped else f"; {samples_text(more.samples)} in all (a forecast)"
+    forecast = ""
+    if more is not None and not verdict.stopped:
+        known = math.isfinite(more.samples)
+        forecast = f"; {samples_text(more.samples)}{' in all (a forecast)' if known else ''}"
     return [
+        Paragraph(analysis_headline(verdict)),
         Paragraph(f"{verdict_line(verdict).replace(' pull', ' row', 1)}{forecast}"),
         progress_table(verdict, more),
         *comparison_tables(verdict, analysis.counts, analysis.differences),
@@ -87,5 +91,5 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
         Paragraph(intervals_caption(verdict, analysis.intervals)),
         Paragraph(analysis.assumption),
         *map(Paragraph, analysis.findings),
-        *map(Paragraph, [*contention_lines(verdict), *verdict.remarks, *verdict.reservations, *verdict.assumptions]),
+        *map(Paragraph, [*verdict.remarks, *verdict.reservations, *verdict.assumptions]),
     ]

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 _FAR_OFF = 10  # times what was spent
 _MOST_LIFT = 20  # times the baseline; a wider interval of it says nothing
 _EXACT = 1e-9  # in parts of a number: what is narrower is known
@@ -43,12 +45,36 @@ def number_text(value: float, width: float) -> str:
     >>> number_text(0.123456, 0.05), number_text(1234.5, 3.2), number_text(3.8e-8, 0.15), number_text(21, math.inf)
     ('0.1235', '1,234.50', '0.000', '21.0')
     """
+    decimals = _decimals(value, width)
+    return f"{value:.3g}" if decimals is None else f"{round(value, decimals) + 0.0:,.{decimals}f}"
+
+
+def _decimals(value: float, width: float) -> int | None:
+    """Return how many decimals a number with an interval of this width deserves; None for an exponent instead."""
     if not math.isfinite(width) or width <= 0:
         width = abs(value)
     if not math.isfinite(value) or not 1e-9 <= width < 1e9 or abs(value) >= 1e12:
-        return f"{value:.3g}"
-    decimals = max(2 - math.floor(math.log10(width)), 0)
-    return f"{round(value, decimals) + 0.0:,.{decimals}f}"
+        return None
+    return max(2 - math.floor(math.log10(width)), 0)
+
+
+def ends_text(low: float, high: float, width: float | None = None, sign: bool = False) -> str:
+    """Return the ends of an interval, rounded outwards: what is proven of the numbers holds for their text.
+
+    Examples
+    --------
+    >>> ends_text(0.00206879, 0.0411), ends_text(-1.5, 3.4702), ends_text(0.035, 1.27, sign=True)
+    ('0.0020 to 0.0411', '-1.50 to 3.48', '+0.03 to +1.27')
+    """
+    shown = []
+    for end, towards in ((low, math.floor), (high, math.ceil)):
+        decimals = _decimals(end, high - low if width is None else width)
+        if decimals is not None:
+            # To six digits more first, lest the last bit of a short number moves it.
+            end = towards(round(end * 10.0**decimals, 6)) / 10.0**decimals + 0.0
+        text = f"{end:.3g}" if decimals is None else f"{end:,.{decimals}f}"
+        shown.append(f"{'+' if sign and end > 0 else ''}{text}")
+    return " to ".join(shown)
 
 
 def at_most_text(value: float) -> str:
@@ -74,7 +100,7 @@ def interval_text(value: float, low: float, high: float) -> str:
         return f"{number_text(value, math.inf)} (unknown)"
     if width <= _EXACT * max(abs(low), abs(high)):
         return f"{value:.6g} (exactly)"
-    return f"{number_text(value, width)} ({number_text(low, width)} to {number_text(high, width)})"
+    return f"{number_text(value, width)} ({ends_text(low, high)})"
 
 
 def plural(count: int, word: str) -> str:
@@ -154,7 +180,7 @@ def difference_text(differences: Differences, arm: int, metric: int) -> str:
     if high - low <= _EXACT * max(abs(low), abs(high)):
         shown = f"{'+' if low > 0 else ''}{low:.6g} exactly"
     else:
-        shown = " to ".join(f"{'+' if end > 0 else ''}{number_text(end, high - low)}" for end in (low, high))
+        shown = ends_text(low, high, sign=True)
     return f"{shown} ({differences.words(arm, metric)}{_lift_text(differences, arm, metric)})"
 
 
@@ -163,12 +189,13 @@ def _lift_text(differences: Differences, arm: int, metric: int) -> str:
     low, high = float(differences.lift_lower[arm, metric]), float(differences.lift_upper[arm, metric])
     if not math.isfinite(high - low) or high - low > _MOST_LIFT:
         return ""
-    ends = (f"{'+' if end > 0 else ''}{number_text(100 * end, 1000 * (high - low))}" for end in (low, high))
-    return f"; {' to '.join(ends)} %"
+    return f"; {ends_text(100 * low, 100 * high, 1000 * (high - low), sign=True)} %"
 
 
 def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
     """Return a sentence that says what the intervals promise."""
+    if not np.isfinite(intervals.upper - intervals.lower).any():
+        return ""  # of wins, and before there is anything
     promise = f"intervals: with probability {1 - verdict.delta:.6g} all of them contain the true means, at all times"
     if not intervals.certified:
         return f"{promise}, if what was assumed holds, which is in doubt"
