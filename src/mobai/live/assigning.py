@@ -63,7 +63,7 @@ def names_of_ask(unit: str | None, key: str | None, n: int) -> dict[str, Any]:
     """Return what an ask says about who it is for, and what it is called."""
     for what, name in (("unit", unit), ("key", key)):
         if name is not None and not (isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME):
-            raise InputError(what, f"must be a text of 1 to {LONGEST_NAME} characters, not {str(name)[:100]!r}")
+            raise InputError(what, f"must be a text of 1 to {LONGEST_NAME} characters, not {repr(name)[:100]}")
         if name is not None and not _can_be_written(name):
             raise InputError(what, f"must be a text that UTF-8 can hold, not {name!r}")
     if unit is not None and (n != 1 or key is not None):
@@ -77,7 +77,7 @@ def check_name(name: Any) -> None:
         raise InputError(
             "name",
             f"must be a non-empty string of printable characters, at most {LONGEST_NAME}, no space at its "
-            f"ends, neither . nor .., not {str(name)[:100]!r}",
+            f"ends, neither . nor .., not {repr(name)[:100]}",
         )
 
 

@@ -147,7 +147,12 @@ class Assignments:
     def check(self, number: int) -> int:
         """Return a number as a plain int, if there is an assignment of that number; nothing else checks it."""
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
-            raise InputError("assignment", f"must be an id that was handed out, not {number!r}")
+            hint = ""
+            if isinstance(number, list | tuple) and number and isinstance(number[0], Assignment):
+                hint = "; ask returns a list: (assignment,) = test.ask()"
+            elif isinstance(number, str) and number.isdecimal():
+                hint = "; ids are numbers"
+            raise InputError("assignment", f"must be an id that was handed out, not {repr(number)[:60]}{hint}")
         if not 1 <= number <= self.count:
             raise NotFoundError(None, "must be an id that was handed out", assignment=int(number))
         return int(number)

@@ -210,7 +210,7 @@ def drop(
 ) -> Operation[None]:
     """Drop an assignment, or say of one that was told in part that the rest will not come."""
     if reason not in _REASONS:
-        raise InputError("reason", f"must be lost, or left out, not {reason!r}")
+        raise InputError("reason", f"must be 'lost', or None, not {reason!r}")
     more = ({reason: True} if reason else {}) | ({"refused": True} if refused else {}) | made_by(by)
 
     def run(change: Change) -> None:
@@ -247,7 +247,7 @@ def drop_older(
     Metrics with a window are not what is waited for: they end by themselves.
     """
     if reason not in _REASONS:
-        raise InputError("reason", f"must be lost, or left out, not {reason!r}")
+        raise InputError("reason", f"must be 'lost', or None, not {reason!r}")
     if not is_number(seconds) or seconds < 0:
         raise InputError("seconds", f"must be a number, 0 or more, not {seconds!r}")
     more = ({reason: True} if reason else {}) | made_by(by)

@@ -21,6 +21,22 @@ from mobai.problem.family import (
 from mobai.problem.window import check_window, seconds_of, window_words
 
 Direction = Literal["max", "min"]
+_OPTIONS = ("eps", "bins", "window", "otherwise")
+_WORDS_OF_OTHERS = {
+    "binary": "bernoulli",
+    "boolean": "bernoulli",
+    "binomial": "bernoulli",
+    "conversion": "bernoulli",
+    "normal": "unknown-variance",
+    "continuous": "unknown-variance",
+    "mean": "unknown-variance",
+    "range": "bounded",
+    "uniform": "bounded",
+    "maximize": "max",
+    "minimize": "min",
+    "maximise": "max",
+    "minimise": "min",
+}
 
 
 def is_name(value: object) -> bool:
@@ -154,7 +170,8 @@ def read_option(name: str, text: str) -> tuple[str, Any]:
             f"--guardrail {name}:{text}, or guardrails=[...]",
             metric=name,
         )
-    guess = did_you_mean(key, ("max", "min", *FAMILIES, "eps", "bins", "window", "otherwise"))
+    meant = _WORDS_OF_OTHERS.get(key.lower())
+    guess = f"; did you mean {meant!r}?" if meant else did_you_mean(key, ("max", "min", *FAMILIES, *_OPTIONS))
     options = ("eps=NUMBER", "bins=INTEGER", "window=TIME", "otherwise=NUMBER")
     forms = ", ".join(("max", "min", *short_forms(), *options))
     raise InputError(f"{text!r} is not an option{guess or ','} accepted are {forms}", metric=name)
@@ -175,7 +192,12 @@ def with_bins(name: str, family: object, bins: int) -> Family:
 
 
 def _family(name: str, text: str) -> Family:
-    family = parse_family(text)
+    try:
+        family = parse_family(text)
+    except InputError as error:
+        raise error.within(metric=name) from None
+    if family is None and text.partition("=")[0] == "bounded":
+        raise InputError("bounded", f"needs two ends, bounded=LOW..HIGH such as 0..100, not {text!r}", metric=name)
     if family is None:
         raise InputError(f"{text!r} must be written as one of {', '.join(short_forms())}", metric=name)
     return family

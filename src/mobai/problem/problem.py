@@ -127,7 +127,8 @@ class Problem:
         self.guardrails = _read_guardrails(guardrails, self.arms, self.objectives)
         self.baseline = baseline
         if baseline is not None and baseline not in self.arms:
-            raise InputError("baseline", f"must be one of {', '.join(self.arms)}, not {baseline!r}")
+            number = "" if isinstance(baseline, str) else ", its name"
+            raise InputError("baseline", f"must be one of {', '.join(map(repr, self.arms))}{number}, not {baseline!r}")
         self.shape = len(self.arms), len(self.objectives)
         self.metrics = (*self.objectives, *_guarded_only(self.objectives, self.guardrails))
         self.design = design
@@ -374,9 +375,18 @@ def _guarded_only(objectives: tuple[Objective, ...], guardrails: tuple[Guardrail
 def _sequence(values: Sequence[Any], what: str) -> tuple[Any, ...]:
     if isinstance(values, str):
         raise InputError(what, f"must be a list, such as [{values!r}], not one text")
-    if not isinstance(values, Iterable):
+    if not isinstance(values, Iterable) or isinstance(values, set | frozenset):
         raise InputError(what, f"must be a list of names, or how many there are, not {values!r}")
     return tuple(values)
+
+
+def check_case(what: str, names: Sequence[str]) -> None:
+    """Refuse names that only case tells apart: one of them is a slip, or will be."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.casefold(), name)
+        if other != name:
+            raise InputError(what, f"names must differ in more than case, unlike {other!r} and {name!r}")
 
 
 def _check_distinct(names: tuple[str, ...], what: str) -> None:
