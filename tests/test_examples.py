@@ -70,7 +70,7 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
     [
         ("models", "accuracy      5 neighbours, within 0.01 of the best  decided"),
         ("scores", "words: decided"),
-        ("prompts", "You may stop. Best for score: careful; best for seconds: brief."),
+        ("prompts", "You may stop. Best for score: careful; best for seconds: brief, which beats every other"),
         ("commands", "Best for seconds: formula"),
         ("landing_pages", "no longer asked for, because of a broken limit: video"),
         ("logged", "basket        pick-up        decided at pull"),

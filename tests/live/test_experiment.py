@@ -73,7 +73,7 @@ def test_dropping() -> None:
     assert held_up[:4] == ("latency", 1, 1, "A")
     test.drop(one, reason="lost")
     assert test.status().waiting == ()
-    with pytest.raises(InputError, match="reason must be lost"):
+    with pytest.raises(InputError, match="reason must be 'lost', or None"):
         test.drop(one, reason="bored")
 
 

@@ -96,7 +96,7 @@ def test_reading_as_told_says_what_was_reported() -> None:
 def test_only_what_is_called_lost_is_left_out() -> None:
     test = new("c:bernoulli", "t:gaussian=1")
     for reason in ("abandoned", "bored", ""):
-        with pytest.raises(InputError, match="reason must be lost, or left out"):
+        with pytest.raises(InputError, match="reason must be 'lost', or None"):
             test.drop(test.ask()[0], reason=reason)
     asked = test.ask(3)
     test.tell(asked[0], {"c": 1})

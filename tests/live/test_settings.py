@@ -39,6 +39,11 @@ def test_bad_settings(options: dict[str, Any], message: str) -> None:
     assert journal.names() == []
 
 
+def test_metrics_that_only_case_tells_apart() -> None:
+    with pytest.raises(InputError, match="objectives: names must differ in more than case, unlike 'click' and 'Click'"):
+        Experiment.create(MemoryJournal(), "x", ["A", "a"], ["click:bernoulli", "Click:bernoulli"])
+
+
 def test_the_share_of_the_intervals_is_kept(tmp_path: Path) -> None:
     plain, other = new(tmp_path / "a.db"), new(tmp_path / "b.db", interval_share=0.5)
     assert "interval_share" not in next(iter(plain.history())).body

@@ -40,7 +40,7 @@ def test_options_in_any_order() -> None:
     ("text", "message"),
     [
         ("t:eps=much", "eps must be a number, not 'much'"),
-        ("t:bounded=3", "must be written as one of gaussian=SD, subgaussian=SD, unknown-variance"),
+        ("t:bounded=3", "bounded needs two ends, bounded=LOW..HIGH such as 0..100, not 'bounded=3'"),
         ("t:gaussian=wide", "must be written as one of gaussian=SD"),
         ("t:gaussian=0", "gaussian: sd must be a positive number, at most 1e50, not 0.0"),
         ("t:bounded=5..1", "bounded: low must be a number below high"),

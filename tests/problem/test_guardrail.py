@@ -88,7 +88,7 @@ def test_metrics_and_claims() -> None:
     assert problem.check_rewards({"errors": 1})[2] == 1
     with pytest.raises(InputError, match="rewards must be 3 numbers, one per metric"):
         problem.check_rewards([1, 2])
-    with pytest.raises(InputError, match="baseline must be one of control, B, C, not 'A'"):
+    with pytest.raises(InputError, match="baseline must be one of 'control', 'B', 'C', not 'A'"):
         Problem(["control", "B", "C"], ["click:bernoulli"], baseline="A")
 
 

@@ -39,7 +39,7 @@ def test_arrays_cannot_be_changed() -> None:
         ((["a", ""], 1), "arms: every name must be a non-empty string"),
         ((["a", " b"], 1), "no space at its ends"),
         ((["a", "b\nc"], 1), "printable"),
-        (("ab", 1), "arms must be a list of names, or how many there are, not 'ab'"),
+        (("ab", 1), "arms must be a list, such as .'ab'., not one text"),
         ((2.0, 1), "arms must be a list of names, or how many there are, not 2.0"),
         ((2, [1]), "objectives must be names or Objective values"),
         ((2, 2, 1e-60), "sd must be positive, between 1e-50 and 1e"),

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import threading
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,6 +27,18 @@ def ask(client: Client, n: int = 1, **headers: str) -> list[dict[str, Any]]:
 
 def tell(client: Client, number: int, **metrics: float | None) -> int:
     return client("POST", f"{API}/spring/reports", {"reports": [{"assignment": number, "metrics": metrics}]}).code
+
+
+def test_creating_the_same_experiment_again_after_its_end(client: Client) -> None:
+    """A worker that creates what it needs whenever it starts is not turned away by a date that was right once."""
+    soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
+    body = {"name": "brief", "arms": ["A", "B"], "objectives": ["m:bernoulli"], "until": soon}
+    assert client("POST", API, body).code == 201
+    time.sleep(1.2)
+    assert client("POST", API, body).code == 200
+    late = client("POST", API, {**body, "name": "other"})
+    assert (late.code, "still to come" in late.json["detail"]) == (422, True)
+    assert client("POST", API, {**body, "delta": 0.1}).code == 409
 
 
 def test_creating_the_same_experiment_again(client: Client) -> None:

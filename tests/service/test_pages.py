@@ -36,7 +36,7 @@ def test_the_list_and_an_experiment(client: Client, tmp_path: Path) -> None:
     assert index.index("spring") < index.index("onerror")  # the newest first
     for html in (index, shown):
         assert re.findall("<img[^>]*>", html) == re.findall('<img src="/static/[0-9a-f]{12}/icon.svg"[^>]*>', html)
-        assert "Best for click: &lt;img src=x onerror=" in html
+        assert "Decided, but NOT certified: &lt;img src=x onerror=" in html
         bare = re.sub('"[^"]*"', '""', html)
         assert not re.search(r"<[^>]* (style|on\w+)=", bare)  # the policy of contents would refuse it
         assert not re.findall(r"<script(?![^>]* src=)", html)

@@ -59,7 +59,7 @@ def test_a_decision_that_is_not_certified_is_no_advice_to_stop() -> None:
     test.record_all([(arm, {"t": means[arm] + rng.exponential() ** 2}) for _ in range(300) for arm in means])
     status = test.status()
     assert (status.verdict.stopped, status.verdict.certified) == (True, False)
-    assert views.headline(status).startswith("Decided, but NOT certified. Best for t: A")
+    assert views.headline(status).startswith("Decided, but NOT certified: A looks best for t")
 
 
 def test_an_arm_that_seems_to_break_a_limit_is_said_to() -> None:

@@ -143,7 +143,7 @@ def _check(name: str, arms: Sequence[str], objectives: Sequence[str], choices: d
     """Say what would be made, and what it takes."""
     interpret()
     from mobai.live.assigning import check_name
-    from mobai.live.settings import new_settings
+    from mobai.live.settings import check_beginning, new_settings
     from mobai.theory.confidence import delta_of
 
     check_name(name)
@@ -151,6 +151,7 @@ def _check(name: str, arms: Sequence[str], objectives: Sequence[str], choices: d
     limits = {key: choices.pop(key) for key in ("guardrails", "baseline")}
     problem = Problem(arms, objectives, sd, **limits, design=design_of(choices.pop("items"), choices.pop("rounds")))
     settings = new_settings(problem, **choices)
+    check_beginning(settings)
     size = f"{len(problem.arms)} arms, {views.plural(len(problem.objectives), 'objective')}"
     screen.say(f"would create {name}: {size}, delta = {delta_of(settings.log_inv_delta):g}; nothing is made")
     options.say_objectives(problem)

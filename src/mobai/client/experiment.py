@@ -21,7 +21,7 @@ from mobai.engine.explain import Explanation
 from mobai.errors import ConflictError, InputError, NotFoundError
 from mobai.live import operations
 from mobai.live.assigning import unit_name
-from mobai.live.assignments import Assignment, assignment_of
+from mobai.live.assignments import Assignment, assignment_of, id_of
 from mobai.live.codec import explanation_of, series_of, status_of, verdict_of
 from mobai.live.experiment import Experiment
 from mobai.live.ledger import Ledger
@@ -328,14 +328,8 @@ def _named(assignment: Any) -> dict[str, Any]:
     if isinstance(assignment, Unit):
         return {"unit": str(assignment)}
     if isinstance(assignment, Assignment):
-        return {"assignment": _number(assignment.id), "arm": assignment.arm}
-    return {"assignment": _number(assignment)}
-
-
-def _number(number: Any) -> int:
-    if isinstance(number, bool) or not isinstance(number, int | np.integer):
-        raise InputError("assignment", f"must be an id that was handed out, not {number!r}")
-    return int(number)
+        return {"assignment": id_of(assignment.id), "arm": assignment.arm}
+    return {"assignment": id_of(assignment)}
 
 
 def _fits(value: Any) -> bool:

@@ -80,6 +80,18 @@ def assignment_of(facts: Mapping[str, Any]) -> Assignment:
     return PlacedAssignment.at(facts["assignment"], facts["arm"], facts["index"], facts["item"])
 
 
+def id_of(number: Any) -> int:
+    """Return an id of an assignment as a plain int; raise if it cannot be one."""
+    if isinstance(number, int | np.integer) and not isinstance(number, bool):
+        return int(number)
+    hint = ""
+    if isinstance(number, list | tuple) and number and isinstance(number[0], Assignment):
+        hint = "; ask returns a list: (assignment,) = test.ask()"
+    elif isinstance(number, str) and number.isdecimal():
+        hint = "; ids are numbers"
+    raise InputError("assignment", f"must be an id that was handed out, not {repr(number)[:60]}{hint}")
+
+
 class Assignments:
     """Numbered from 1 in the order in which they were handed out.
 
@@ -146,16 +158,10 @@ class Assignments:
 
     def check(self, number: int) -> int:
         """Return a number as a plain int, if there is an assignment of that number; nothing else checks it."""
-        if isinstance(number, bool) or not isinstance(number, int | np.integer):
-            hint = ""
-            if isinstance(number, list | tuple) and number and isinstance(number[0], Assignment):
-                hint = "; ask returns a list: (assignment,) = test.ask()"
-            elif isinstance(number, str) and number.isdecimal():
-                hint = "; ids are numbers"
-            raise InputError("assignment", f"must be an id that was handed out, not {repr(number)[:60]}{hint}")
+        number = id_of(number)
         if not 1 <= number <= self.count:
-            raise NotFoundError(None, "must be an id that was handed out", assignment=int(number))
-        return int(number)
+            raise NotFoundError(None, "must be an id that was handed out", assignment=number)
+        return number
 
     def arm(self, number: int) -> int:
         """Return the arm of an assignment."""

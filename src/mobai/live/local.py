@@ -28,7 +28,7 @@ from mobai.live.experiment import Experiment
 from mobai.live.ledger import Ledger
 from mobai.live.operations import Operation
 from mobai.live.reports import Metrics, observations_of, reports_of
-from mobai.live.settings import Settings, to_body
+from mobai.live.settings import Settings, check_beginning, to_body
 from mobai.live.state import State
 from mobai.live.status import Status, begin_to_describe, records_of
 from mobai.live.storage import open_journal
@@ -54,6 +54,7 @@ class LocalExperiment(Experiment):
         cls, storage: str | Path | Journal, name: str, settings: Settings, *, by: str | None
     ) -> LocalExperiment:
         """Begin an experiment in a storage."""
+        check_beginning(settings)
         announce_compiling()
         warm_up(settings.rule)
         check_rule(settings.rule, settings.problem)

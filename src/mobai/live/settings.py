@@ -27,6 +27,7 @@ from mobai.rules.sampling.race import Race
 from mobai.rules.stopping import GLR, Paired
 from mobai.theory.confidence import check_small, resolve_log_inv_delta
 from mobai.theory.thresholds import INTERVAL_SHARE
+from mobai.views.data import time_text
 
 # What a record says of an assignment beside its metrics.
 # The share of delta that is kept for arms that come later, unless another is stated.
@@ -114,6 +115,13 @@ class Settings:
         if self.problem.design is not None:
             return Paired(self.interval_share)
         return GLR(reserve=self.reserve, interval_share=self.interval_share)
+
+
+def check_beginning(settings: Settings) -> None:
+    """Raise if nobody would begin an experiment like this now, though one that is there may be so."""
+    check_case("objectives", settings.problem.metric_names)
+    if settings.until is not None and settings.until <= time.time():
+        raise InputError("until", f"must be a time that is still to come, not {time_text(settings.until)}")
 
 
 def with_arm(problem: Problem, name: str, sd: npt.ArrayLike | None) -> Problem:
@@ -206,16 +214,12 @@ def new_settings(
     for name in problem.metric_names:
         if name in RESERVED or (problem.design is not None and name in RESERVED_PLACES):
             raise InputError("objectives", f"{name!r} cannot be the name of a metric; it is a column of every record")
-    check_case("arms", problem.arms)
-    check_case("objectives", problem.metric_names)
     for objective in problem.metrics:
         if type(objective.family) is not FAMILIES.get(objective.family.word):
             raise InputError("objectives", f"the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
     patience = None if expire_after is None else float(expire_after)
     end = None if until is None else moment_of(until)
-    if end is not None and end <= time.time():
-        raise InputError("until", f"must be a time that is still to come, not {until!r}")
     most = None if max_samples is None else int(max_samples)
     return Settings(
         problem,

@@ -81,19 +81,18 @@ def _create(service: Service, body: NewExperiment) -> int:
     if is_own_rule(body.rule):
         raise ProblemError(422, "rule: only rules that come with mobai can be named over HTTP")
     try:
-        made = Experiment.create(service.experiments.journal, **given)
-    except ConflictError:
         there = service.experiments.read(body.name, lambda experiment: to_body(experiment.settings))
-        for key in ("name", "by"):
-            given.pop(key, None)
-        problem = [given.pop(key, None) for key in ("arms", "objectives", "sd")]
-        limits = {key: given.pop(key) for key in ("guardrails", "baseline") if key in given}
-        design = design_of(given.pop("items", None), given.pop("rounds", False))
-        if to_body(new_settings(Problem(*problem, **limits, design=design), **given)) != there:
-            raise
-        return 200
-    service.experiments.add(made)
-    return 201
+    except NotFoundError:
+        service.experiments.add(Experiment.create(service.experiments.journal, **given))
+        return 201
+    for key in ("name", "by"):
+        given.pop(key, None)
+    problem = [given.pop(key, None) for key in ("arms", "objectives", "sd")]
+    limits = {key: given.pop(key) for key in ("guardrails", "baseline") if key in given}
+    design = design_of(given.pop("items", None), given.pop("rounds", False))
+    if to_body(new_settings(Problem(*problem, **limits, design=design), **given)) != there:
+        raise ConflictError("name", f"there is an experiment {body.name!r} already")
+    return 200
 
 
 @router.get(

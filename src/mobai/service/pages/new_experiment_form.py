@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from mobai.errors import ConflictError, InputError
-from mobai.live.settings import is_own_rule, moment_of, new_settings
+from mobai.live.settings import check_beginning, is_own_rule, moment_of, new_settings
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.family import parse_family
 from mobai.problem.objective import Direction
@@ -93,7 +93,9 @@ def experiment_of(form: Form) -> tuple[Problem, dict[str, Any]] | None:
     problem, options = problem_of(form), _options(form)
     if form.errors or problem is None:
         return None
-    checked(form, lambda: new_settings(problem, **options))
+    settings = checked(form, lambda: new_settings(problem, **options))
+    if settings is not None:
+        checked(form, lambda: check_beginning(settings))
     return None if form.errors else (problem, options)
 
 
