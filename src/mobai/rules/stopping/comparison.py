@@ -129,7 +129,7 @@ class Comparison:
 
     def settle(self, pull: int, at: float | None = None) -> bool:
         """Rule arms out and decide, as far as the evidence goes; return whether anything is new."""
-        if self.size:
+        if self.size and len(self.limits):
             self.limits.settle_exactly(self.sheet)
         return any([self._settle(m, pull, at) for m in range(len(self.decided))])  # noqa: C419 - every one of them
 

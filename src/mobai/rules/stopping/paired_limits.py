@@ -62,6 +62,8 @@ class PairedLimits:
 
     def statuses(self) -> IntArray:
         """Return the :class:`LimitState` of every limit and arm: what was claimed at the smaller index."""
+        if not len(self):  # in a race of a few milliseconds this is asked hundreds of times
+            return np.zeros(self._spared.shape, np.intp)
         kept, broken = (self.claims.top[claim, :, :, 0] > self._level for claim in (KEPT, BROKEN))
         first = ~kept | (self.claims.read[BROKEN, :, :, 0] <= self.claims.read[KEPT, :, :, 0])
         found = np.where(kept, LimitState.KEPT, LimitState.OPEN)
