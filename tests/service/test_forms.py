@@ -56,8 +56,32 @@ def test_a_window_is_stated_in_the_form(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "design"),
+    [
+        ({"design": "items", "items": "500"}, {"items": 500}),
+        ({"design": "items", "items": "first\nsecond"}, {"items": 2}),
+        ({"design": "stream", "items": "left over"}, {"items": "stream"}),
+        ({"design": "rounds", "metric-0-kind": "wins"}, {"rounds": True}),
+    ],
+)
+def test_an_experiment_on_items_is_stated_in_the_form(
+    client: Client, fields: dict[str, str], design: dict[str, object]
+) -> None:
+    fields = {**BASE, "name": "alike", **fields}
+    assert "table of results" in send(client, "/new/plan", fields).data.decode()
+    assert send(client, "/new", fields).code in (200, 303)
+    problem = client("GET", f"{API}/alike").json["problem"]
+    assert {key: problem.get(key) for key in design} == design
+
+
+@pytest.mark.parametrize(
     ("fields", "field", "words"),
     [
+        ({"design": "items"}, "items", "one item at least"),
+        ({"design": "items", "items": "a\na"}, "items", "there twice"),
+        ({"design": "items", "items": "0"}, "items", "1 to 10,000,000"),
+        ({"metric-0-kind": "wins"}, "design", "rounds"),
+        ({"design": "rounds", "metric-0-kind": "unknown-variance"}, "design", "rounds may drift"),
         ({"until": "0001-01-01T00:00+14:00"}, "until", "a time such as"),
         ({"until": "-62135596801"}, "until", "a time such as"),
         ({"until": "2020-01-01T00:00"}, "until", "still to come"),

@@ -13,12 +13,14 @@ from mobai.service.access import needs
 from mobai.service.api.common import caller_of, service_of, signed
 from mobai.service.pages.forms import Form, read_form
 from mobai.service.pages.new_experiment_form import (
+    DESIGNS,
     KINDS,
     LABELS,
     MOST_METRICS,
     PARTS,
     ROLES,
     count_of,
+    design_options,
     experiment_of,
     label_of,
     place,
@@ -41,8 +43,9 @@ def _shown(request: Request, form: Form, code: int = 200, plan: Any = None) -> R
     order = ["name", "arms", *(f"metric-{n}-{part}" for n in range(count) for part in PARTS), *list(LABELS)[2:], ""]
     form.errors = {name: form.errors[name] for name in order if name in form.errors}
     labels = {name: label_of(name) for name in form.errors}
-    facts = {"form": form, "count": count, "roles": ROLES, "kinds": KINDS, "plan": plan, "planned": bool(plan)}
-    return page(request, "new.html", code, labels=labels, **facts)
+    choices = {"roles": ROLES, "kinds": KINDS, "designs": DESIGNS}
+    facts = {"form": form, "count": count, "plan": plan, "planned": bool(plan)}
+    return page(request, "new.html", code, labels=labels, **choices, **facts)
 
 
 @router.get("/new", openapi_extra=needs("admin"))
@@ -90,6 +93,7 @@ async def _create(request: Request, form: Form, problem: Problem, options: dict[
         "guardrails": problem.guardrails,
         "baseline": problem.baseline,
         "by": signed(request, None),
+        **design_options(form),
         **options,
     }
 

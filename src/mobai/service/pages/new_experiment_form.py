@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from mobai.errors import ConflictError, InputError
 from mobai.live.settings import check_beginning, is_own_rule, moment_of, new_settings
 from mobai.problem import Guardrail, Objective, Problem
+from mobai.problem.design import design_of
 from mobai.problem.family import parse_family
 from mobai.problem.objective import Direction
 from mobai.problem.window import seconds_of
@@ -31,6 +32,13 @@ KINDS = {
     "shared-variance": "the same, with one spread for all variants",
     "gaussian": "bell-shaped, with a known standard deviation",
     "subgaussian": "no heavier tails than a bell of this standard deviation",
+    "wins": "which variant is better, not by how much (on the same items or in rounds)",
+}
+DESIGNS = {
+    "": "each sample is of one variant: visitors",
+    "items": "the same items for all, and these are all there are: a benchmark",
+    "stream": "the same items for all, drawn from many: requests, random splits",
+    "rounds": "in rounds of one sample of each, so that no drift matters",
 }
 MOST_METRICS = 100
 PARTS = (
@@ -51,6 +59,8 @@ PARTS = (
 LABELS = {
     "name": "Name",
     "arms": "Variants",
+    "design": "Measured on",
+    "items": "Items",
     "delta": "Error probability",
     "baseline": "Baseline",
     "max_samples": "Most samples",
@@ -121,6 +131,17 @@ def _options(form: Form) -> dict[str, Any]:
     return options
 
 
+def design_options(form: Form) -> dict[str, Any]:
+    """Return what the variants are measured on, as :meth:`mobai.Experiment.create` takes it."""
+    chosen, named = form.get("design"), form.lines("items")
+    if chosen not in DESIGNS:
+        raise ProblemError(422, "the form has a choice that there is not")
+    if chosen != "items":
+        designs: dict[str, dict[str, Any]] = {"": {}, "stream": {"items": "stream"}, "rounds": {"rounds": True}}
+        return designs[chosen]
+    return {"items": int(named[0]) if len(named) == 1 and named[0].isdecimal() and len(named[0]) < 9 else named}
+
+
 def problem_of(form: Form) -> Problem | None:
     """Return the problem that the form describes; None, with errors in it, if it does not."""
     objectives, guardrails = [], []
@@ -139,8 +160,13 @@ def problem_of(form: Form) -> Problem | None:
         form.error("metric-0-name", "At least one metric is needed of which more, or less, is better.")
     if form.errors:
         return None
-    baseline = form.get("baseline") or None
-    return checked(form, lambda: Problem(arms, objectives, guardrails=guardrails, baseline=baseline))
+    baseline, measured = form.get("baseline") or None, design_options(form)
+    compared = bool(measured) or any(one.family.counts_wins for one in objectives)
+    return checked(
+        form,
+        lambda: Problem(arms, objectives, guardrails=guardrails, baseline=baseline, design=design_of(**measured)),
+        lambda error: error.argument if error.argument in LABELS else "design" if compared else "",
+    )
 
 
 def _blamed(form: Form, n: int) -> Callable[[InputError], str]:

@@ -29,6 +29,11 @@ async def plan_of(form: Form) -> dict[str, Any]:
     problem = problem_of(typed)
     if problem is None:
         return {"missing": _first_error(typed)}
+    if problem.design is not None:
+        return {
+            "missing": "What is saved depends on how alike the variants do on the same things: a table of results "
+            "that are there tells (`mobai plan results.csv --item-column`)."
+        }
     unknown = sum(metric.family.word in _UNKNOWN_SPREAD for metric in problem.metrics)
     arms = problem.shape[0]
     if arms * len(problem.metrics) > _MOST_TO_PLAN or arms * unknown > _MOST_OF_UNKNOWN_SPREAD:
