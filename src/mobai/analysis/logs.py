@@ -86,8 +86,8 @@ def read_log(
     if time is not None:
         columns, tied = _in_order_of(columns, time)
     guarded = [one if isinstance(one, Guardrail) else Guardrail.parse(one) for one in guardrails]
-    named = [(objective.name, "objectives") for objective in metrics]
-    named += [(guardrail.metric, "guardrails") for guardrail in guarded]
+    named = [(one.name if one.name in columns else one.column, "objectives") for one in metrics]
+    named += [(one.metric if one.metric in columns else one.column, "guardrails") for one in guarded]
     if item is None and all_items:
         raise InputError("all_items", "needs item=, the column that says what was measured")
     if item == arm:
@@ -103,6 +103,7 @@ def read_log(
     known = list(dict.fromkeys(names)) if arms is None else arms
     design = None if item is None else Design("items", len(set(columns[item]))) if all_items else Design("stream")
     problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline, design=design)
+    columns = {**columns, **{one.name: columns[one.column] for one in problem.metrics if one.name not in columns}}
     place = {name: index for index, name in enumerate(problem.arms)}
     for number, name in enumerate(names, start=1):
         if name not in place:

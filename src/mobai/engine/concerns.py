@@ -117,7 +117,9 @@ def _may_differ(
         # A little for what few rewards of a known range do not show.
         slack = np.where(arrays.objectives.bins[:, None] > 0, (arrays.objectives.width**2)[:, None] / 4, 0.0)
         square = apart**2 / ((one + slack / n) / n + (two + slack / later) / later)
+    # How quantiles of early and of late rewards differ is not in what is noted.
     found: npt.NDArray[np.bool_] = (n > 0) & (later >= 2) & ~(square / 2 < needed / 2)
+    found &= (arrays.quantiles.last == 0)[:, None]
     return found
 
 

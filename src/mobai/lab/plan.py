@@ -89,7 +89,8 @@ def expected_instance(problem: Problem, expected: Sequence[Expectation]) -> Inst
         low, high = metric.family.range
         if not (low < means[:, m].min() and means[:, m].max() < high):
             raise InputError("means", f"must be above {low:g} and below {high:g}", metric=metric.name)
-    spreads = [np.nan if one.spread is None else one.spread for one in expected]
+    stated = zip(problem.metrics, expected, strict=True)
+    spreads = [np.nan if one.spread is None else metric.family.noise_of(one.spread) for metric, one in stated]
     sd = np.where(np.isnan(problem.sd), spreads, problem.sd)
     return Instance(
         means, sd, problem.arms, problem.objectives, guardrails=problem.guardrails, baseline=problem.baseline

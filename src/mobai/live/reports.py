@@ -175,17 +175,16 @@ def measured(problem: Problem, metrics: Metrics) -> list[float]:
     if not metrics:
         raise InputError("metrics", "must hold at least one number")
     rewards = problem.check_rewards(metrics)
-    for metric in problem.metrics:
-        if metric.window is not None and metric.name in metrics and metrics[metric.name] is None:
+    lost = {m for name, value in metrics.items() if value is None for m in problem.readers(name)}
+    for m in lost:
+        metric = problem.metrics[m]
+        if metric.window is not None:
             raise InputError(
                 None,
                 f"has a window, and counts as {metric.otherwise:g} when that is over; report a number, or leave it out",
                 metric=metric.name,
             )
-    return [
-        LOST if name in metrics and metrics[name] is None else reward
-        for name, reward in zip(problem.metric_names, rewards, strict=True)
-    ]
+    return [LOST if m in lost else reward for m, reward in enumerate(rewards)]
 
 
 def has_reward(rewards: list[float]) -> bool:

@@ -58,6 +58,12 @@ class Design:
         family = metric.family
         if metric.window is not None:
             raise InputError("window", "is not for items and rounds: report what there is, or null", metric=metric.name)
+        if family.functional:
+            raise InputError(
+                "is a quantile, and differences of quantiles are not quantiles of differences: compare means on items, "
+                "or quantiles of samples of each arm",
+                metric=metric.name,
+            )
         if family.shares_noise:
             raise InputError(
                 "is for samples of each arm; on the same things differences count: use unknown-variance, or a range",

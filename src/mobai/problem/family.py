@@ -8,8 +8,10 @@ from :class:`Family` and names a model whose assumption it satisfies.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import Field, dataclass, fields
 from numbers import Real
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,10 +23,15 @@ FloatArray = npt.NDArray[np.float64]
 
 _LARGEST = 1e100
 # normal: known standard deviation. student: Gaussian, unknown variance per arm. unit: a known range, scaled to [0, 1].
-# shared: Gaussian, one unknown variance for all arms.
-MODELS = ("normal", "student", "unit", "shared")
+# shared: Gaussian, one unknown variance for all arms. quantile: any distribution, of which a quantile is compared.
+MODELS = ("normal", "student", "unit", "shared", "quantile")
 _MOST_BINS = 64
 LARGEST_BINS = 10_000
+# Cells that grow: how wide one is, relative to where it lies, and over how many powers of ten they go unless stated.
+_CELL, _DECADES = 0.0125, 6
+# Between which sizes values are told apart where no range is stated.
+_SIZES = (1e-5, 1e9)
+_EVEN_CELLS = 1_000
 
 
 def is_number(value: object) -> bool:
@@ -79,6 +86,15 @@ class Family:
     def range(self) -> tuple[float, float]:
         """Where rewards lie."""
         return -math.inf, math.inf
+
+    @property
+    def functional(self) -> str:
+        """What of its rewards is compared: empty for the mean, else how it is written, such as ``p95``."""
+        return ""
+
+    def noise_of(self, spread: float) -> float:
+        """Return the standard deviation of what is compared, per reward, given that of the rewards."""
+        return spread
 
     @property
     def histogram_bins(self) -> int:
@@ -304,6 +320,90 @@ class Bounded(Family):
 
 
 @dataclass(frozen=True)
+class Quantile(Family):
+    """Any numbers, of which a quantile is compared: the median, the slowest twentieth.
+
+    The standard deviation of an instance is here that of the quantile, per reward.
+
+    Parameters
+    ----------
+    level
+        Which quantile, between 0 and 1: 0.95 for what 95 in 100 rewards stay below.
+    low, high
+        A range in which the quantiles of all arms lie; left out, they are not negative. Rewards beyond it count as at
+        its ends, which does not change a quantile inside.
+    bins
+        In how many cells rewards are counted; left out, they are 1.25 % wide, or a thousand where numbers may be
+        negative. Quantiles that lie in one cell are not told apart.
+    """
+
+    level: float = 0.5
+    low: float | None = None
+    high: float | None = None
+    bins: int | None = None
+    word: ClassVar[str] = "quantile"
+    model: ClassVar[str] = "quantile"
+
+    def __post_init__(self) -> None:
+        """Check the level and the range."""
+        if not is_number(self.level) or not 0 < self.level < 1:
+            raise InputError("quantile", f"level must be between 0 and 1, such as 0.95, not {self.level!r}")
+        if (self.low is None) != (self.high is None):
+            raise InputError("quantile", "low and high go together: state both, or none")
+        if self.low is not None:
+            Bounded(self.low, self.high, self.bins)  # type: ignore[arg-type]
+        elif self.bins is not None:
+            raise InputError("quantile", "bins go with a range")
+
+    @property
+    def functional(self) -> str:
+        """``p95`` for the level 0.95."""
+        return f"p{100 * self.level:.10g}"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where quantiles lie."""
+        return (0.0, math.inf) if self.low is None or self.high is None else (float(self.low), float(self.high))
+
+    @property
+    def edges(self) -> FloatArray:
+        """The borders of the cells, from the lower end of the range to the upper."""
+        low, high = (0.0, _SIZES[1]) if self.low is None or self.high is None else (self.low, self.high)
+        if low < 0:
+            return np.linspace(low, high, (self.bins or _EVEN_CELLS) + 1)
+        first = _SIZES[0] if self.low is None else max(low, high * 10.0**-_DECADES)
+        cells = self.bins or math.ceil(math.log(high / first) / math.log1p(_CELL))
+        if first == low:
+            return np.geomspace(low, high, cells + 1)
+        return np.concatenate([[low], np.geomspace(first, high, max(cells, 2))])
+
+    def accepts(self, reward: float) -> bool:
+        """Whether this can be a reward: any number, but none below 0 where no range is stated."""
+        return self.low is not None or reward >= 0
+
+    @property
+    def accepted(self) -> str:
+        """What a reward must be, in words."""
+        return "a number" if self.low is not None else "a number, 0 or more, unless a range is stated"
+
+    def noise_of(self, spread: float) -> float:
+        """Return the standard deviation of the quantile, per reward, of Gaussian rewards with a standard deviation."""
+        normal = NormalDist()
+        return spread * math.sqrt(self.level * (1 - self.level)) / normal.pdf(normal.inv_cdf(self.level))
+
+    def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
+        """Return Gaussian rewards with this quantile, of which the quantile has this standard deviation per reward."""
+        rewards: FloatArray = mean + sd / self.noise_of(1.0) * (noise - NormalDist().inv_cdf(self.level))
+        return rewards if self.low is not None else np.maximum(rewards, 0.0)
+
+    def __str__(self) -> str:
+        """Return the short form, without the name of the family."""
+        if self.low is None or self.high is None:
+            return self.functional
+        return f"{self.functional}:{Bounded(self.low, self.high, self.bins)}"
+
+
+@dataclass(frozen=True)
 class Wins(Family):
     """Any numbers: an arm is better if it is so on more of the things that both are measured on, by however much."""
 
@@ -320,6 +420,30 @@ FAMILIES: dict[str, type[Family]] = {
 def stated_fields(family: Family | type[Family]) -> list[Field[Any]]:
     """Return the fields that the short form states after the word."""
     return [field for field in fields(family) if field.name != "bins"]
+
+
+def level_of(word: str) -> float | None:
+    """Return the level of a quantile that is written ``p95``; None for any other word.
+
+    Examples
+    --------
+    >>> level_of("p95"), level_of("p99.9"), level_of("price")
+    (0.95, 0.999, None)
+    """
+    digits = word[1:] if word[:1] == "p" else ""
+    return float(f"{digits}e-2") if re.fullmatch(r"\d+(\.\d+)?", digits) else None
+
+
+def quantile_of(name: str, level: float, family: object) -> Quantile:
+    """Return the family of a quantile, with the range that is stated beside it, if one is."""
+    try:
+        if family is None:
+            return Quantile(level)
+        if isinstance(family, Bounded):
+            return Quantile(level, family.low, family.high, family.bins)
+    except InputError as error:
+        raise error.within(metric=name) from None
+    raise InputError("a quantile is one of any rewards: state nothing but a range, bounded=LOW..HIGH", metric=name)
 
 
 def parse_family(text: str) -> Family | None:
@@ -351,12 +475,13 @@ def short_forms() -> list[str]:
     Examples
     --------
     >>> short_forms()
-    ['gaussian=SD', 'subgaussian=SD', 'unknown-variance', 'shared-variance', 'bernoulli', 'bounded=LOW..HIGH', 'wins']
+    ['gaussian=SD', 'subgaussian=SD', 'unknown-variance', 'shared-variance', 'bernoulli', 'bounded=LOW..HIGH', 'wins',
+    'p95']
     """
     names = {
         word: "..".join(field.name.upper() for field in stated_fields(family)) for word, family in FAMILIES.items()
     }
-    return [f"{word}={parameters}" if parameters else word for word, parameters in names.items()]
+    return [*(f"{word}={parameters}" if parameters else word for word, parameters in names.items()), "p95"]
 
 
 def choices_for(name: str) -> str:
@@ -382,6 +507,8 @@ def check_family(family: object, name: str) -> None:
     if (family.model == "normal") != family.known_noise:
         fact = "must say known_noise = True" if family.model == "normal" else "must leave known_noise False"
         raise InputError(f"the family {family.word!r} {fact}, having the model {family.model!r}", metric=name)
+    if family.model == "quantile" and not isinstance(family, Quantile):
+        raise InputError(f"the family {family.word!r} must derive from Quantile to have its model", metric=name)
     values = [getattr(family, field.name) for field in fields(family)]
     if not all(value is None or is_number(value) for value in values):
         raise InputError(f"the fields of the family {family.word!r} must be numbers, or None", metric=name)

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mobai.errors import InputError, did_you_mean
-from mobai.problem.family import FAMILIES, Family, check_family, is_number, short_forms
-from mobai.problem.objective import Direction, Objective, is_name, read_option, split_words, with_bins
+from mobai.problem.family import (
+    FAMILIES,
+    Bounded,
+    Family,
+    Quantile,
+    check_family,
+    is_number,
+    level_of,
+    short_forms,
+)
+from mobai.problem.objective import (
+    Direction,
+    Objective,
+    called,
+    column_of,
+    escaped,
+    is_name,
+    join_family,
+    read_option,
+    split_words,
+)
 from mobai.problem.window import check_window, window_words
 
 LIMITS = ("at-most", "at-least", "within")
@@ -59,6 +79,8 @@ class Guardrail:
         """Refuse what is no limit."""
         if not is_name(self.metric):
             raise InputError("guardrail", f"the metric must be a name of printable characters, not {self.metric!r}")
+        if isinstance(self.family, Family):
+            object.__setattr__(self, "metric", called(column_of(self.metric, self.family), self.family))
         stated = [value for value in (self.at_most, self.at_least, self.within) if value is not None]
         if len(stated) != 1:
             raise self._complaint(None, "needs one number: at-most=NUMBER, at-least=NUMBER or within=NUMBER:of=ARM")
@@ -96,6 +118,11 @@ class Guardrail:
         return InputError(argument, message, metric=self.metric)
 
     @property
+    def column(self) -> str:
+        """What is reported for its metric."""
+        return self.metric if self.family is None else column_of(self.metric, self.family)
+
+    @property
     def limit(self) -> float | None:
         """The limit of the mean, None for a margin against a baseline."""
         return self.at_most if self.at_least is None else self.at_least
@@ -116,6 +143,21 @@ class Guardrail:
         """Whether an arm with this mean keeps the limit, or is beyond it by no more than the tolerance."""
         limit = self.limit if self.within is None else baseline - self.sign * self.within
         return bool(self.sign * (mean - float(limit or 0.0)) >= -tolerance * (1 + 1e-9))
+
+    def among(self, objectives: Iterable[Objective]) -> Guardrail:
+        """Return the guardrail with what objectives that read the same column say of it, where it does not.
+
+        A quantile without a range has theirs; one that is an objective itself needs no family.
+        """
+        if not isinstance(self.family, Quantile) or self.family.low is not None:
+            return self
+        for objective in objectives:
+            if objective.name == self.metric:
+                return replace(self, family=None)
+            if objective.column == self.column and isinstance(objective.family, Bounded | Quantile):
+                low, high, bins = objective.family.low, objective.family.high, objective.family.bins
+                return replace(self, family=Quantile(self.family.level, low, high, bins))
+        return self
 
     def of_objective(self, objective: Objective) -> Guardrail:
         """Return the guardrail of a metric that is an objective, too, and says what its rewards are."""
@@ -157,13 +199,12 @@ class Guardrail:
             if key in options:
                 raise InputError(f"its {key.replace('_', '-')} is given twice", metric=name)
             options[key] = value
-        if "bins" in options:
-            options["family"] = with_bins(name, options.get("family"), options.pop("bins"))
+        join_family(name, options)
         return cls(name, **options)
 
     def __str__(self) -> str:
         """Return the short form that :meth:`parse` reads back."""
-        parts = [self.metric.replace("\\", "\\\\").replace(":", "\\:")]
+        parts = [escaped(self.column)]
         if self.within is not None and self.direction == "min":
             parts.append("min")
         if self.family is not None:
@@ -173,7 +214,7 @@ class Guardrail:
             if value is not None:
                 parts.append(f"{key}={float(value)!r}")
         if self.of is not None:
-            parts.append("of=" + self.of.replace("\\", "\\\\").replace(":", "\\:"))
+            parts.append("of=" + escaped(self.of))
         eps = [f"eps={float(self.eps)!r}"] if self.eps else []
         return ":".join([*parts, *eps, *window_words(self.window, self.otherwise)])
 
@@ -194,7 +235,7 @@ def _read(name: str, word: str) -> tuple[str, Any]:
         except ValueError:
             raise InputError(key, f"must be a number, not {value!r}", metric=name) from None
     known = ("max", "min", *FAMILIES, "eps", "bins", "window", "otherwise")
-    if key in known:
+    if key in known or level_of(word) is not None:
         return read_option(name, word)
     accepted = (*known, *LIMITS, "of")
     forms = ", ".join((*(f"{limit}=NUMBER" for limit in LIMITS), "of=ARM", "eps=NUMBER", *short_forms()))

@@ -15,7 +15,9 @@ from mobai.problem.family import (
     Gaussian,
     check_family,
     is_number,
+    level_of,
     parse_family,
+    quantile_of,
     short_forms,
 )
 from mobai.problem.window import check_window, seconds_of, window_words
@@ -51,7 +53,8 @@ class Objective:
     Parameters
     ----------
     name
-        How the metric is called in files and reports.
+        How the metric is called in files and reports. A quantile is called after what is reported and what it is,
+        ``latency p95``, whichever of the two is given.
     direction
         ``"max"`` when more is better, ``"min"`` when less is.
     family
@@ -62,6 +65,11 @@ class Objective:
     window, otherwise
         How many seconds a live experiment waits for it, and what it counts as when it has not come by then: both, or
         neither.
+
+    Attributes
+    ----------
+    column
+        What is reported for it: its name, but ``latency`` for a metric that is its quantile. Several may read one.
     """
 
     name: str
@@ -70,9 +78,13 @@ class Objective:
     eps: float = 0.0
     window: float | None = field(default=None, kw_only=True)
     otherwise: float | None = field(default=None, kw_only=True)
+    column: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what could not be written to a file and read back."""
+        if is_name(self.name) and isinstance(self.family, Family):
+            object.__setattr__(self, "column", column_of(self.name, self.family))
+            object.__setattr__(self, "name", called(self.column, self.family))
         if not is_name(self.name) or (self.name.startswith("sd(") and self.name.endswith(")")):
             raise InputError(
                 "objective",
@@ -102,10 +114,10 @@ class Objective:
     def parse(cls, text: str) -> Objective:
         r"""Read the short form used in files and on the command line: the name, then options after colons.
 
-        Options are a direction (``max``, ``min``), a family (``gaussian=20``, ``unknown-variance``,
-        ``shared-variance``, ``bernoulli``, ``bounded=1..5``, ``subgaussian=2``), ``bins=100`` after ``bounded``,
-        ``eps=0.1``, and ``window=1h`` with ``otherwise=0``, in any order. A colon that belongs to the name is written
-        ``\:``.
+        Options are a direction (``max``, ``min``), a quantile (``p95``) in place of the mean, a family
+        (``gaussian=20``, ``unknown-variance``, ``shared-variance``, ``bernoulli``, ``bounded=1..5``,
+        ``subgaussian=2``), ``bins=100`` after ``bounded``, ``eps=0.1``, and ``window=1h`` with ``otherwise=0``, in any
+        order. A colon that belongs to the name is written ``\:``.
 
         Examples
         --------
@@ -113,6 +125,8 @@ class Objective:
         Objective(name='latency', direction='min', family=UnknownVariance(), eps=0.0, window=None, otherwise=None)
         >>> Objective.parse("rating:bounded=1..5:eps=0.1").family
         Bounded(low=1.0, high=5.0, bins=None)
+        >>> print(Objective.parse("latency:min:p95:bounded=0..30000").name)
+        latency p95
         """
         name, *words = split_words(text)
         options: dict[str, Any] = {}
@@ -121,13 +135,12 @@ class Objective:
             if key in options:
                 raise InputError(f"its {key} is given twice, as {options[key]!s} and {value!s}", metric=name)
             options[key] = value
-        if "bins" in options:
-            options["family"] = with_bins(name, options.get("family"), options.pop("bins"))
+        join_family(name, options)
         return cls(name, **options)
 
     def __str__(self) -> str:
         """Return the short form that :meth:`parse` reads back."""
-        parts = [self.name.replace("\\", "\\\\").replace(":", "\\:")]
+        parts = [escaped(self.column)]
         if self.direction == "min":
             parts.append(self.direction)
         if self.family != Gaussian():
@@ -135,6 +148,21 @@ class Objective:
         if self.eps:
             parts.append(f"eps={float(self.eps)!r}")
         return ":".join([*parts, *window_words(self.window, self.otherwise)])
+
+
+def called(column: str, family: Family) -> str:
+    """Return what a metric is called, given what is reported for it."""
+    return f"{column} {family.functional}" if family.functional else column
+
+
+def column_of(name: str, family: Family) -> str:
+    """Return what is reported for a metric, given what it is called, or that itself."""
+    return name.removesuffix(f" {family.functional}") if family.functional else name
+
+
+def escaped(name: str) -> str:
+    """Return a name as the short form has it."""
+    return name.replace("\\", "\\\\").replace(":", "\\:")
 
 
 def split_words(text: str) -> list[str]:
@@ -151,6 +179,9 @@ def read_option(name: str, text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if key in FAMILIES:
         return "family", _family(name, text)
+    level = level_of(text)
+    if level is not None:
+        return "level", level
     if equals and key == "eps":
         return "eps", _number(name, key, value)
     if equals and key == "otherwise":
@@ -182,6 +213,14 @@ def _number(name: str, key: str, value: str) -> float:
         return float(value)
     except ValueError:
         raise InputError(key, f"must be a number, not {value!r}", metric=name) from None
+
+
+def join_family(name: str, options: dict[str, Any]) -> None:
+    """Make one family of the options that state it together: its bins, and the level of a quantile; in place."""
+    if "bins" in options:
+        options["family"] = with_bins(name, options.get("family"), options.pop("bins"))
+    if "level" in options:
+        options["family"] = quantile_of(name, options.pop("level"), options.get("family"))
 
 
 def with_bins(name: str, family: object, bins: int) -> Family:

@@ -93,6 +93,8 @@ class Problem:
         What a pull brings: the objectives, then the metrics that are guardrails only. There are M or more.
     objective_names, metric_names
         Without directions and families.
+    columns
+        What is reported, and which metrics read it: their own name and, for quantiles, what they are quantiles of.
     sd
         A table of arms by metrics, NaN in those whose family does not know it.
     signs
@@ -135,6 +137,7 @@ class Problem:
         _check_design(design, self.metrics, self.guardrails)
         self.objective_names = tuple(objective.name for objective in self.objectives)
         self.metric_names = tuple(metric.name for metric in self.metrics)
+        self.columns = _columns(self.metrics)
         self.sd = _known_noise(sd, (len(self.arms), len(self.metrics)), self.metrics)
         self.signs = frozen(np.array([metric.sign for metric in self.metrics]))
         self.eps = frozen(np.array([metric.eps for metric in self.metrics]))
@@ -202,20 +205,33 @@ class Problem:
         return [reward * sign for reward, sign in zip(rewards, self.signs.tolist(), strict=True)]
 
     def _by_name(self, rewards: Mapping[str, float | None]) -> list[float]:
-        names = self.metric_names
-        values = [math.nan] * len(names)
+        values = [math.nan] * len(self.metrics)
         for name, value in rewards.items():
-            if name not in names:
-                raise InputError("rewards", f"names must be among {', '.join(names)}, not {name!r}")
+            readers = self.readers(name)
             if value is None:
                 continue
             if (type(value) is not float and not isinstance(value, _NUMBERS)) or value != value:  # NaN is no number
                 raise InputError(None, f"must be a number, not {value!r}; leave it out if it is missing", metric=name)
             try:
-                values[names.index(name)] = float(value)
+                number = float(value)
             except OverflowError:
-                values[names.index(name)] = math.inf
+                number = math.inf
+            for m in readers:
+                if values[m] == values[m] != number:
+                    raise InputError(None, f"is given twice, as {values[m]!r} and {number!r}", metric=name)
+                values[m] = number
         return values
+
+    def readers(self, column: str) -> tuple[int, ...]:
+        """Return the metrics that read what is reported under a name."""
+        if column not in self.columns:
+            raise InputError("rewards", f"names must be among {', '.join(self.reported)}, not {column!r}")
+        return self.columns[column]
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """What a pull brings by name, each once: what people report."""
+        return tuple(dict.fromkeys(metric.column for metric in self.metrics))
 
     def _in_order(self, rewards: npt.ArrayLike) -> list[float]:
         if np.asarray(rewards).dtype.kind in "US":
@@ -246,6 +262,14 @@ class Problem:
         measured = f", design={self.design}" if self.design is not None else ""
         names = f"arms={list(self.arms)}, objectives={[str(o) for o in self.objectives]}"
         return f"Problem({names}{limits}{compared}{measured})"
+
+
+def _columns(metrics: Sequence[Objective]) -> dict[str, tuple[int, ...]]:
+    """Return which metrics read what is reported under a name; a metric of that very name, before any other."""
+    read: dict[str, tuple[int, ...]] = {}
+    for m, metric in enumerate(metrics):
+        read[metric.column] = (*read.get(metric.column, ()), m)
+    return {**{metric.name: (m,) for m, metric in enumerate(metrics) if metric.name not in read}, **read}
 
 
 def _check_design(design: Design | None, metrics: Sequence[Objective], guardrails: Sequence[Guardrail]) -> None:
@@ -344,7 +368,7 @@ def _read_guardrails(
     if isinstance(guardrails, str):
         raise InputError("guardrails", f"must be a list of limits, not {guardrails!r}")
     for one in _sequence(guardrails, "guardrails"):
-        guardrail = one if isinstance(one, Guardrail) else Guardrail.parse(one)
+        guardrail = (one if isinstance(one, Guardrail) else Guardrail.parse(one)).among(objectives)
         name = guardrail.metric
         if guardrail.of is not None and guardrail.of not in arms:
             raise InputError("of", f"must be one of {', '.join(arms)}, not {guardrail.of!r}", metric=name)

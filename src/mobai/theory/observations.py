@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from mobai.kernels.evidence import costs as cost_kernels
 from mobai.kernels.evidence import limits as limit_kernels
+from mobai.kernels.evidence.betting import SHARES
 from mobai.kernels.evidence.coupled import new_workspace
 from mobai.kernels.models.dispatch import make_up_details
 from mobai.kernels.programs.dense import Integers
@@ -21,9 +23,11 @@ from mobai.kernels.stats.observations import (
     LimitState,
     ObjectiveArrays,
     ObservationArrays,
+    QuantileArrays,
 )
 from mobai.kernels.trials import engine as kernels
 from mobai.problem import FloatArray, Guardrail, IntArray, Problem
+from mobai.problem.family import Quantile
 
 # What cannot be computed from the rest, per arm, and per arm and objective.
 _PER_ARM = ("active", "asked", "answered")
@@ -104,6 +108,7 @@ class Observations:
             stale=stale,
             undecided=undecided,
             unobserved=np.full(1, arms * objectives),
+            quantiles=describe_quantiles(problem),
             limits=limits,
         )
 
@@ -266,6 +271,7 @@ class Observations:
             getattr(changed.arrays, name)[:, kept] = getattr(self.arrays, name)[:, old[kept]]
         for name in _PER_OBJECTIVE:
             getattr(changed.arrays, name)[:] = getattr(self.arrays, name)
+        changed.arrays.quantiles.reached[:, kept] = self.arrays.quantiles.reached[:, old[kept]]
         changed.arrays.limits.evidence[:, :, kept] = self.arrays.limits.evidence[:, :, old[kept]]
         changed.arrays.limits.settled[:, kept] = self.arrays.limits.settled[:, old[kept]]
         changed.arrays.initial[:] = min(self.arrays.initial[0], problem.shape[0])
@@ -279,6 +285,8 @@ class Observations:
         names = (*_PER_ARM, *_STATISTICS, *_PER_OBJECTIVE, "initial")
         offset, limits = self.arrays.objectives.offset, self.arrays.limits
         told = {"told": np.array(self.told), "offset": offset, "claims": limits.evidence, "settled": limits.settled}
+        if self.arrays.quantiles.reached.size:
+            told["reached"] = self.arrays.quantiles.reached
         return {**told, **{name: getattr(self.arrays, name) for name in names}}
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
@@ -289,6 +297,8 @@ class Observations:
                 raise ValueError(f"{name}: not {mine.shape} of type {mine.dtype}")
             mine[:] = state[name]
         self.arrays.objectives.offset[:] = state["offset"]
+        if self.arrays.quantiles.reached.size:
+            self.arrays.quantiles.reached[:] = state["reached"]
         self.arrays.limits.evidence[:] = state["claims"]
         self.arrays.limits.settled[:] = state["settled"]
         self.told = int(state["told"])
@@ -334,7 +344,24 @@ def describe_objectives(problem: Problem) -> ObjectiveArrays:
     bins = np.array([metric.family.histogram_bins for metric in problem.metrics], np.int64)
     # Copies: read-only arrays are of another type to numba, and a copy of everything would be compiled for anew.
     eps = problem.eps.copy()
-    return ObjectiveArrays(models, np.where(bins > 0, low, np.nan), width.copy(), eps, bins)
+    offset = np.where(bins > 0, low, np.where(models == MODELS.index("quantile"), 0.0, np.nan))
+    return ObjectiveArrays(models, offset, width.copy(), eps, bins)
+
+
+def describe_quantiles(problem: Problem) -> QuantileArrays:
+    """Return what the kernels know about quantiles, and no rewards yet."""
+    count, found = len(problem.metrics), dict[int, tuple[float, FloatArray]]()
+    for m, metric in enumerate(problem.metrics):
+        if isinstance(metric.family, Quantile):
+            oriented = metric.family.level if metric.sign > 0 else 1 - metric.family.level
+            found[m] = oriented, np.sort(metric.sign * metric.family.edges)
+    most = max((len(edges) for _, edges in found.values()), default=0)
+    level, last, edges = np.zeros(count), np.zeros(count, np.int64), np.zeros((count, most))
+    gains = np.zeros((count, 2 * len(SHARES)))
+    for m, (p, cells) in found.items():
+        level[m], last[m], edges[m, : len(cells)] = p, len(cells) - 1, cells
+        gains[m] = [math.log1p(u / chance - u) for chance in (1 - p, p) for u in SHARES]
+    return QuantileArrays(level, last, edges, gains, np.zeros((count, problem.shape[0], most)))
 
 
 def absolute_means(arrays: ObservationArrays) -> FloatArray:

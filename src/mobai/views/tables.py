@@ -125,7 +125,11 @@ def means_table(
         rows.append(
             [*cells, " to ".join(f"{n:,}" for n in (numbers if len(numbers) < 3 else numbers[:: len(numbers) - 1]))]
         )
-    header = ["arm", *(f"{name}: mean (interval)" for name in problem.metric_names), "rewards"]
+    header = [
+        "arm",
+        *(f"{metric.name}{'' if metric.family.functional else ': mean'} (interval)" for metric in problem.metrics),
+        "rewards",
+    ]
     return Table(header, rows if arms is not None else [*rows, *_others(problem, len(header))])
 
 

@@ -196,7 +196,8 @@ def intervals_caption(verdict: Verdict, intervals: Intervals) -> str:
     """Return a sentence that says what the intervals promise."""
     if not np.isfinite(intervals.upper - intervals.lower).any():
         return ""  # of wins, and before there is anything
-    promise = f"intervals: with probability {1 - verdict.delta:.6g} all of them contain the true means, at all times"
+    what = "numbers" if any(metric.family.functional for metric in verdict.problem.metrics) else "means"
+    promise = f"intervals: with probability {1 - verdict.delta:.6g} all of them contain the true {what}, at all times"
     if not intervals.certified:
         return f"{promise}, if what was assumed holds, which is in doubt"
     if intervals.fitted:

@@ -2,8 +2,8 @@
 
 A model has a file beside this one. It says what sampling reads (the noise of an arm, the transport cost of a pair or a
 limit, and who contributes what to it), what decisions read (the evidence of a pair or a claim), and where means lie.
-What is compared are means. Every function ends with the model ``UNIT``: a new model is a branch before it.
-How rewards are drawn is up to the family.
+What is compared is called a mean, whatever it is. Every function ends with the model ``UNIT``: a new model is a branch
+before it. How rewards are drawn is up to the family.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import math
 import numpy as np
 
 from mobai.kernels.jit.compiled import inner_kernel, kernel
-from mobai.kernels.models import normal, shared, student, unit
+from mobai.kernels.models import normal, quantile, shared, student, unit
 from mobai.kernels.programs.dense import Matrix, Vector
-from mobai.kernels.stats.observations import NORMAL, SHARED, STUDENT, UNIT, ObservationArrays
+from mobai.kernels.stats.observations import NORMAL, QUANTILE, SHARED, STUDENT, UNIT, ObservationArrays
 
 
 @inner_kernel
@@ -34,6 +34,12 @@ def shares_noise(obs: ObservationArrays, m: int) -> bool:
 def has_range(obs: ObservationArrays, m: int) -> bool:
     """Whether rewards lie in a known range."""
     return obs.objectives.model[m] == UNIT
+
+
+@inner_kernel
+def compares_quantiles(obs: ObservationArrays, m: int) -> bool:
+    """Whether what is compared is a quantile of the rewards, not their mean."""
+    return obs.objectives.model[m] == QUANTILE
 
 
 @inner_kernel
@@ -61,6 +67,8 @@ def estimate_noise(obs: ObservationArrays, m: int, i: int) -> None:
         shared.renew_noise(obs, m)
     elif obs.objectives.model[m] == STUDENT:
         student.renew_noise(obs, m, i)
+    elif obs.objectives.model[m] == QUANTILE:
+        quantile.renew_noise(obs, m, i)
     else:
         unit.renew_noise(obs, m, i)
 
@@ -78,6 +86,9 @@ def estimated_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
     """Return the transport cost of a pair whose noise is not in the table of standard deviations."""
     if obs.objectives.model[m] == STUDENT:
         return student.pair_cost(obs, m, best, i)
+    if obs.objectives.model[m] == QUANTILE:
+        own, other = quantile.pair_costs(obs, m, best, i)
+        return own + other
     if unit.is_behind(obs, m, best, i):
         return 0.0
     own, other = unit.pair_costs(obs, m, best, i)
@@ -93,6 +104,8 @@ def contributions(obs: ObservationArrays, m: int, best: int, i: int) -> tuple[fl
     if obs.objectives.model[m] == STUDENT:
         leaders = student.leaders_share(obs, m, best, i)
         return leaders, 1.0 - leaders
+    if obs.objectives.model[m] == QUANTILE and obs.costs[m, i] > 0.0:
+        return quantile.pair_costs(obs, m, best, i)
     if obs.objectives.model[m] == UNIT and obs.costs[m, i] > 0.0:
         return unit.pair_costs(obs, m, best, i)
     return obs.spread[m, best], obs.spread[m, i]
@@ -156,6 +169,8 @@ def pair_score(
         return shared.pair_score(obs, m, b, i, shift, noise, level, beyond)
     if model == STUDENT:
         return student.pair_score(obs, m, b, i, shift, rivals, level, beyond)
+    if model == QUANTILE:
+        return quantile.pair_score(obs, m, b, i, shift, level, beyond)
     return unit.pair_score(obs, m, b, i, shift, level, beyond)
 
 
@@ -169,6 +184,8 @@ def claim_score(obs: ObservationArrays, m: int, i: int, null: float, apart: floa
         return shared.claim_score(obs, m, i, apart, noise)
     if model == STUDENT:
         return student.claim_score(obs, m, i, apart)
+    if model == QUANTILE:
+        return quantile.claim_score(obs, m, i, null, above)
     return unit.claim_score(obs, m, i, null, above)
 
 
@@ -179,6 +196,8 @@ def claim_cost(obs: ObservationArrays, m: int, i: int, apart: float, above: bool
         return student.claim_cost(obs, m, i, apart)
     if obs.objectives.model[m] == UNIT:
         return unit.claim_cost(obs, m, i, apart, above)
+    if obs.objectives.model[m] == QUANTILE:
+        return quantile.claim_cost(obs, m, i, apart, above)
     return normal.claim_cost(obs, m, i, apart)
 
 
@@ -201,6 +220,8 @@ def interval(
     model, seen = obs.objectives.model[m], obs.counts[m] > 0
     if model == UNIT:
         return unit.interval(obs, m, levels, known)
+    if model == QUANTILE:
+        return quantile.interval(obs, m, levels)
     if model == SHARED:
         half = shared.half_width(obs, m, levels, noise_level)
     else:
@@ -216,3 +237,5 @@ def make_up_details(obs: ObservationArrays) -> None:
             shared.make_up_opening(obs, m)
         elif obs.objectives.model[m] == UNIT:
             unit.make_up_histograms(obs, m)
+        elif obs.objectives.model[m] == QUANTILE:
+            quantile.make_up_counts(obs, m)

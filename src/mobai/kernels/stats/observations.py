@@ -10,9 +10,10 @@ from mobai.kernels.evidence.coupled import Workspace
 from mobai.kernels.jit.compiled import inner_kernel, kernel, record
 from mobai.kernels.programs.dense import Cube, Integers, IntMatrix, Matrix, Vector
 
-# How the rewards of an objective are modelled: known sd, unknown sd per arm, a known range, one unknown sd.
-MODELS = ("normal", "student", "unit", "shared")
-NORMAL, STUDENT, UNIT, SHARED = range(len(MODELS))
+# How the rewards of an objective are modelled: known sd, unknown sd per arm, a known range, one unknown sd; or nothing
+# is known of them, and a quantile is compared.
+MODELS = ("normal", "student", "unit", "shared", "quantile")
+NORMAL, STUDENT, UNIT, SHARED, QUANTILE = range(len(MODELS))
 # What is kept of the opening of an objective with one unknown sd, by arm: rewards, their sum, their scatter; and the
 # scatter of the first two, NaN as long as it is not known, infinite if there was never a moment with two.
 COUNT, SUM, SCATTER, PAIR = 0, 1, 2, 3
@@ -44,11 +45,22 @@ ROUNDING = 1e-15
 class ObjectiveArrays(NamedTuple):
     """What is known about each objective."""
 
-    model: Integers  # NORMAL, STUDENT, UNIT or SHARED
+    model: Integers  # NORMAL, STUDENT, UNIT, SHARED or QUANTILE
     offset: Vector  # what means are relative to: the lower end of the range, else the first reward; NaN before it
     width: Vector  # of their range; UNIT only
     eps: Vector  # the indifference zone
     bins: Integers  # into how many the range is divided for the histograms; UNIT only
+
+
+@record
+class QuantileArrays(NamedTuple):
+    """What is known about objectives of which a quantile is compared, and how many rewards lie where."""
+
+    level: Vector  # which quantile of the oriented rewards; 0 for objectives of another model
+    last: Integers  # the number of their last edge
+    edges: Matrix  # between which oriented rewards are counted
+    gains: Matrix  # the logarithms of what a bet makes of its stake when it wins: of those above, then of those below
+    reached: Cube  # objective, arm, edge: how many rewards are at most it
 
 
 @record
@@ -95,6 +107,7 @@ class ObservationArrays(NamedTuple):
     stale: Integers  # of each objective: 1 if its costs are not up to date
     undecided: Integers  # of each objective: 1 if it is to be sampled for
     unobserved: Integers  # one number: how many arms and objectives have no reward
+    quantiles: QuantileArrays  # QUANTILE only
     limits: LimitArrays  # the guardrails
 
 

@@ -53,7 +53,11 @@ def forest(status: Status, m: int) -> str:
     goal = "" if not is_objective else ", less is better" if metric.direction == "min" else ", more is better"
     left_out = len(verdict.problem.arms) - len(shown)
     return interval_chart(
-        f"{metric.name}{goal}", rows, ("arm", "interval", "mean (interval)"), _bands(status, m), left_out
+        f"{metric.name}{goal}",
+        rows,
+        ("arm", "interval", f"{metric.family.functional or 'mean'} (interval)"),
+        _bands(status, m),
+        left_out,
     )
 
 
