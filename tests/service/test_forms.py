@@ -55,6 +55,19 @@ def test_a_window_is_stated_in_the_form(client: Client) -> None:
     assert client("GET", f"{API}/spring").json["problem"]["objectives"] == ["m:bernoulli:window=1h:otherwise=0.0"]
 
 
+def test_a_percentile_is_stated_in_the_form(client: Client) -> None:
+    fields = {**BASE, "name": "fast", "metric-0-kind": "quantile", "metric-0-level": "95", "metric-0-role": "min"}
+    expected = {"metric-0-usual": "300", "metric-0-difference": "50", "metric-0-spread": "150"}
+    assert "samples" in send(client, "/new/plan", {**fields, **expected}).data.decode()
+    assert send(client, "/new", fields).code in (200, 303)
+    assert client("GET", f"{API}/fast").json["problem"]["objectives"] == ["m:min:p95"]
+    (given,) = client("POST", f"{API}/fast/assignments", {"n": 1}).json["assignments"]
+    report = {"assignment": given["assignment"], "metrics": {"m": 120}}
+    assert client("POST", f"{API}/fast/reports", {"reports": [report]}).code == 200
+    page = client("GET", "/e/fast", **PAGE).data.decode()
+    assert "p95 (interval)" in page
+
+
 @pytest.mark.parametrize(
     ("fields", "design"),
     [
@@ -110,6 +123,8 @@ def test_an_experiment_on_items_is_stated_in_the_form(
         ({"metric-0-window": "1h", "metric-0-otherwise": "7"}, "metric-0-otherwise", "otherwise must be"),
         ({"metric-0-kind": "bounded", "metric-0-low": "5", "metric-0-high": "1"}, "metric-0-low", ""),
         ({"metric-0-kind": "gaussian", "metric-0-sd": "-1"}, "metric-0-sd", ""),
+        ({"metric-0-kind": "quantile"}, "metric-0-level", "A number is needed"),
+        ({"metric-0-kind": "quantile", "metric-0-level": "100"}, "metric-0-level", "between 0 and 1"),
     ],
 )
 def test_wrong_input_is_shown_at_its_field(client: Client, fields: dict[str, str], field: str, words: str) -> None:

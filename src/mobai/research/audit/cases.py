@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from mobai.problem import (
     Guardrail,
     Instance,
     Objective,
+    Quantile,
     SharedVariance,
     SubGaussian,
     UnknownVariance,
@@ -65,6 +67,15 @@ class Scores(Bounded):
         return np.asarray(mean + math.sqrt(12) * sd * (ndtr(noise) - 0.5))
 
 
+class Times(Quantile):
+    """Times, a few of which are many times as long as the others."""
+
+    def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
+        """Return lognormal rewards with this quantile."""
+        at = math.exp(NormalDist().inv_cdf(self.level))
+        return np.asarray(mean + sd / (at * self.noise_of(1.0)) * (np.exp(noise) - at))
+
+
 class Kind(NamedTuple):
     """A family to audit: where its means are, how large its noise is, and how far losers are behind."""
 
@@ -85,9 +96,11 @@ KINDS = (
     Kind("bounded, within", Bounded(1, 5), 3.0, 1.0, 1.2),
     Kind("scores", Scores(0, 1), 0.6, 0.1, 0.1),
     Kind("shared variance", SharedVariance(), 0.0, 3.0, 3.0),
+    Kind("median", Quantile(0.5, -20, 20, 4_000), 0.0, 1.0, 1.0),
+    Kind("p90 of times", Times(0.9, -20, 20, 4_000), 0.0, 1.0, 3.0),
 )
 # What importance sampling knows the likelihood of.
-_NOT_TILTED = ("bounded, within", "scores")
+_NOT_TILTED = ("bounded, within", "scores", "median", "p90 of times")
 
 
 def duel(kind: Kind, gap: float = _NOTHING, eps: float = 0.0) -> Instance:
@@ -193,7 +206,7 @@ def _designs() -> Iterator[Case]:
 
 def _limits() -> Iterator[Case]:
     """Try guardrails where claims are likeliest to be false, differences to a baseline, and who may still be best."""
-    for kind in (KINDS[0], KINDS[2], KINDS[3], KINDS[7], KINDS[8]):
+    for kind in (KINDS[0], KINDS[2], KINDS[3], KINDS[7], KINDS[8], KINDS[9]):
         yield _looked_at("on the limit", kind, on_the_limit(kind), schemes.limits)
         tied = against_a_baseline(kind)
         yield _looked_at("differences to a baseline", kind, tied, schemes.differences)._replace(trials=100)

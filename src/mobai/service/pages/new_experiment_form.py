@@ -10,7 +10,7 @@ from mobai.errors import ConflictError, InputError
 from mobai.live.settings import check_beginning, is_own_rule, moment_of, new_settings
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.design import design_of
-from mobai.problem.family import parse_family
+from mobai.problem.family import Quantile, parse_family
 from mobai.problem.objective import Direction
 from mobai.problem.window import seconds_of
 from mobai.service.pages.forms import Form
@@ -30,6 +30,7 @@ KINDS = {
     "bounded": "a number in a range: ratings, scores, money or times with a cap",
     "unknown-variance": "a number without a range, bell-shaped, without rare extremes: averages",
     "shared-variance": "the same, with one spread for all variants",
+    "quantile": "a percentile of any numbers from 0 up: the median, what 95 in 100 stay below",
     "gaussian": "bell-shaped, with a known standard deviation",
     "subgaussian": "no heavier tails than a bell of this standard deviation",
     "wins": "which variant is better, not by how much (on the same items or in rounds)",
@@ -48,6 +49,7 @@ PARTS = (
     "low",
     "high",
     "sd",
+    "level",
     "eps",
     "limit",
     "usual",
@@ -73,6 +75,7 @@ _LABELS_OF_A_METRIC = {
     "low": "lowest value",
     "high": "highest value",
     "sd": "standard deviation",
+    "level": "percentile",
     "limit": "limit",
     "eps": "tolerated difference",
     "window": "time to wait for it",
@@ -169,11 +172,26 @@ def problem_of(form: Form) -> Problem | None:
     )
 
 
+def called(form: Form, n: int) -> str:
+    """Return what the n-th metric is called, once it is one."""
+    name, level = form.get(f"metric-{n}-name"), form.number(f"metric-{n}-level")
+    if form.get(f"metric-{n}-kind") != "quantile" or level is None:
+        return name
+    return Objective(name, family=Quantile(level / 100)).name
+
+
 def _blamed(form: Form, n: int) -> Callable[[InputError], str]:
     """Return what says which field of a metric an error of the library is about."""
 
     def field(error: InputError) -> str:
-        parts = {"bounded": "low", "gaussian": "sd", "subgaussian": "sd", "otherwise": "otherwise", "eps": "eps"}
+        parts = {
+            "bounded": "low",
+            "quantile": "level",
+            "gaussian": "sd",
+            "subgaussian": "sd",
+            "otherwise": "otherwise",
+            "eps": "eps",
+        }
         otherwise = "limit" if form.get(f"metric-{n}-role").startswith("at-") else "name"
         return f"metric-{n}-{parts.get(error.argument or '', otherwise)}"
 
@@ -198,6 +216,7 @@ def _metric(form: Form, n: int) -> Objective | Guardrail | None:
         text = f"bounded={number('low', True)!r}..{number('high', True)!r}"
     elif kind in ("gaussian", "subgaussian"):
         text = f"{kind}={number('sd', True)!r}"
+    level = number("level", True) if kind == "quantile" else 50.0
     eps, limit = number("eps"), number("limit", True) if role.startswith("at-") else 0.0
     if role.startswith("at-") and eps == 0:
         form.error(
@@ -206,7 +225,7 @@ def _metric(form: Form, n: int) -> Objective | Guardrail | None:
     window, otherwise = _window(form, n)
     if any(field.startswith(f"metric-{n}-") for field in form.errors):
         return None
-    family = parse_family(text)
+    family = Quantile(level / 100) if kind == "quantile" else parse_family(text)
     assert family is not None
     if role.startswith("at-"):
         return Guardrail(

@@ -13,12 +13,12 @@ from mobai.lab.plan import Expectation, Plan, expected_instance, make_plan
 from mobai.live.settings import new_settings
 from mobai.problem import Problem
 from mobai.service.pages.forms import Form
-from mobai.service.pages.new_experiment_form import checked, count_of, label_of, problem_of
+from mobai.service.pages.new_experiment_form import called, checked, count_of, label_of, problem_of
 from mobai.service.pages.routing import sentence
 
 # Pairs of arms and metrics that are planned for here; with an unknown spread each takes some 15 ms.
 _MOST_TO_PLAN, _MOST_OF_UNKNOWN_SPREAD = 2_000, 100
-_UNKNOWN_SPREAD = ("unknown-variance", "shared-variance")
+_UNKNOWN_SPREAD = ("unknown-variance", "shared-variance", "quantile")
 _MOST_PLANS_WAITING = 3
 _planning = CapacityLimiter(1)
 
@@ -78,7 +78,7 @@ def _expected(form: Form, problem: Problem) -> list[Expectation] | None:
             return None
         if name and usual is not None:
             own = spread if kind in (*_UNKNOWN_SPREAD, "bounded") else None
-            found[name] = Expectation(usual, difference or 0.0, own)
+            found[called(form, n)] = Expectation(usual, difference or 0.0, own)
     return [found[name] for name in problem.metric_names]
 
 
