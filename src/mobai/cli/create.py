@@ -13,8 +13,7 @@ from mobai.cli import loading, options, screen
 from mobai.errors import InputError
 from mobai.kernels import interpret
 from mobai.live.experiment_file import EXAMPLE, read_experiment
-from mobai.problem import Problem
-from mobai.problem.design import design_of
+from mobai.problem.codec import STATED, stated_problem
 from mobai.rows import read_rows
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 )
 @click.option("--max-samples", type=click.IntRange(min=1), help="Hand out no more once there are this many.")
 @click.option("--until", metavar="TIME", help="Hand out nothing after this time, such as 2030-01-31T12:00 (UTC).")
+@options.costs_options()
+@click.option("--max-cost", type=float, metavar="AMOUNT", help="Hand out nothing once samples have cost this much.")
 @options.delta_option()
 @options.rule_option()
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Fixes the rule's own choices.")
@@ -147,9 +148,7 @@ def _check(name: str, arms: Sequence[str], objectives: Sequence[str], choices: d
     from mobai.theory.confidence import delta_of
 
     check_name(name)
-    sd = choices.pop("sd", None)
-    limits = {key: choices.pop(key) for key in ("guardrails", "baseline")}
-    problem = Problem(arms, objectives, sd, **limits, design=design_of(choices.pop("items"), choices.pop("rounds")))
+    problem = stated_problem(arms, objectives, **{key: choices.pop(key) for key in STATED if key in choices})
     settings = new_settings(problem, **choices)
     check_beginning(settings)
     size = f"{len(problem.arms)} arms, {views.plural(len(problem.objectives), 'objective')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +146,38 @@ def baseline_option() -> Decorator:
     return click.option("--baseline", metavar="ARM", help="Compare all arms with this one, metric by metric.")
 
 
+def costs_options() -> Decorator:
+    """Take what samples cost."""
+    stated = click.option(
+        "--cost",
+        "costs",
+        multiple=True,
+        metavar="ARM=NUMBER",
+        callback=_costs,
+        help="What a sample of an arm costs, once for each: sampling saves money, and not samples.",
+    )
+    metric = click.option("--cost-metric", metavar="METRIC", help="The metric that says what a sample cost.")
+    unit = click.option("--cost-unit", metavar="TEXT", help="What costs are counted in, such as USD.")
+    return lambda function: stated(metric(unit(function)))
+
+
+def _costs(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, float] | None:  # noqa: ARG001
+    """Return costs by arm."""
+    found: dict[str, float] = {}
+    for text in texts:
+        arm, equals, number = text.rpartition("=")
+        try:
+            cost = float(number) if equals else math.nan
+        except ValueError:
+            cost = math.nan
+        if not math.isfinite(cost):
+            raise InputError("--cost", f"must be an arm and a number, such as large=12, not {text!r}")
+        if arm in found:
+            raise InputError("--cost", f"is given twice for {arm!r}")
+        found[arm] = cost
+    return found or None
+
+
 def by_option() -> Decorator:
     """Take who does it."""
     return click.option("--by", metavar="WHO", help="Who does this, for the journal.")
@@ -170,6 +203,11 @@ def say_objectives(problem: Problem, console: Console = screen.out) -> None:
     for guardrail in problem.guardrails:
         eps = f", with a tolerance of {guardrail.eps:g}" if guardrail.eps else "; without a tolerance (eps=)"
         console.print(f"  limit: {guardrail.metric} {guardrail.words}{eps}", soft_wrap=True)
+    if problem.costs is not None:
+        each = zip(problem.arms, problem.costs.by_arm or (), strict=False)
+        costs = ", ".join(f"{arm} {cost:g}" for arm, cost in each)
+        paid = f"{costs} {problem.costs.unit}".rstrip() if costs else f"what {problem.costs.metric} says"
+        console.print(f"  a sample costs {paid}; sampling saves money, and not samples", soft_wrap=True)
     if problem.baseline is not None:
         console.print(f"  all arms are compared with {problem.baseline}", soft_wrap=True)
 

@@ -27,6 +27,7 @@ _RACES = 50
 @options.instance_argument()
 @options.guardrails_option()
 @options.baseline_option()
+@options.costs_options()
 @options.delta_option()
 @click.option("--item-column", metavar="COLUMN", help="INSTANCE is a table of results: plan a race over such items.")
 @click.option("--arm-column", default="arm", show_default=True, help="With --item-column: the column of the arm.")
@@ -101,6 +102,9 @@ def bottlenecks(instance: Instance, bound: LowerBound) -> list[tuple[str, str, s
     return rows
 
 
+_SPENDS = ("spend_lower_bound", "spend_expected", "spend_uniform")
+
+
 def _as_json(plan: Plan, delta: float) -> dict[str, Any]:
     instance, bound = plan.instance, plan.bound
     best = [instance.arms[arm] for arm in bound.answers]
@@ -114,6 +118,7 @@ def _as_json(plan: Plan, delta: float) -> dict[str, Any]:
         "samples_lower_bound": plan.lowest,
         "samples_expected": plan.expected,
         "samples_uniform": plan.uniform,
+        **({} if plan.spends is None else dict(zip(_SPENDS, plan.spends, strict=True))),
         "threshold": "mixture",
         "certified": True,
         "bottlenecks": [
@@ -139,13 +144,17 @@ def _report(plan: Plan, delta: float) -> None:
     screen.say()
     _print_shares(instance, bound)
     screen.say()
-    table = screen.plain_table(">samples", f"at delta = {delta:g}")
-    table.add_row(
-        f"{plan.lowest:,.0f}",
-        f"lower bound on the mean of any rule (c* = {bound.value:.6g})",
+    costs = instance.problem.costs
+    spends = [] if costs is None else [f">spend ({costs.counted_in or 'in units of the costs'})"]
+    table = screen.plain_table(">samples", *spends, f"at delta = {delta:g}")
+    what = (
+        f"lower bound on the mean {'' if costs is None else 'spend '}of any rule (c* = {bound.value:.6g})",
+        "expected with a certified stop and these shares",
+        "expected with a certified stop and uniform sampling",
     )
-    table.add_row(f"{plan.expected:,.0f}", "expected with a certified stop and these shares")
-    table.add_row(f"{plan.uniform:,.0f}", "expected with a certified stop and uniform sampling")
+    paid = [[f"{spend:,.2f}"] for spend in plan.spends] if plan.spends else [[], [], []]
+    for samples, spend, words in zip((plan.lowest, plan.expected, plan.uniform), paid, what, strict=True):
+        table.add_row(f"{samples:,.0f}", *spend, words)
     screen.out.print(table)
     screen.say()
     screen.say(f"c* is certified to a relative gap of {bound.gap:.1g}; expectations are noise-free forecasts with the")

@@ -18,6 +18,7 @@ from mobai.errors import InputError
 from mobai.lab.instances import find_instance
 from mobai.lab.summary import Summary
 from mobai.problem import Instance
+from mobai.problem.codec import COST_FIELDS
 from mobai.rules.catalogue import SAMPLING
 from mobai.theory.thresholds import THRESHOLDS
 
@@ -26,6 +27,7 @@ from mobai.theory.thresholds import THRESHOLDS
 @options.instance_argument()
 @options.guardrails_option()
 @options.baseline_option()
+@options.costs_options()
 @click.option(
     "--rule",
     "rules",
@@ -71,8 +73,8 @@ def command(
     **given: Any,
 ) -> None:
     """Simulate rules on INSTANCE: a .csv or .json file, or ads, snw, synthetic:seed=0, remark2:eps=0.1."""
-    limits = {key: given.pop(key) for key in ("guardrails", "baseline")}
-    instance, policies = find_instance(source, **limits), pair_up(rules, thresholds)
+    more = {key: given.pop(key) for key in ("guardrails", "baseline", *COST_FIELDS)}
+    instance, policies = find_instance(source, **more), pair_up(rules, thresholds)
     if watch:
         _watched(instance, policies, out, as_json, **given)
         return

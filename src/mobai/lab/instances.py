@@ -6,6 +6,7 @@ import csv
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -84,19 +85,21 @@ def guarded_ads() -> Instance:
 BUILT_IN = {"ads": ads, "remark2": remark2, "snw": snw, "synthetic": synthetic}
 
 
-def find_instance(text: str, guardrails: Sequence[str] = (), baseline: str | None = None) -> Instance:
+def find_instance(text: str, guardrails: Sequence[str] = (), baseline: str | None = None, **costs: Any) -> Instance:
     """Load an instance file, or build one of the built-in instances by name (``synthetic:seed=3``).
 
-    Limits of its objectives, and a baseline, may be added to it.
+    Limits of its objectives, a baseline and what samples cost may be added to it.
     """
     found = _find(text)
-    if not guardrails and baseline is None:
+    if not guardrails and baseline is None and not any(costs.values()):
         return found
+    if not any(costs.values()) and found.problem.costs is not None:
+        costs = {"costs": found.problem.costs.by_arm, "cost_metric": found.problem.costs.metric}
     for one in map(Guardrail.parse, guardrails):
         found = _with_guardrail(found, one)
     base = found.problem.baseline if baseline is None else baseline
     limits = found.problem.guardrails
-    return Instance(found.means, found.sd, found.arms, found.objectives, guardrails=limits, baseline=base)
+    return Instance(found.means, found.sd, found.arms, found.objectives, guardrails=limits, baseline=base, **costs)
 
 
 def _with_guardrail(found: Instance, guardrail: Guardrail) -> Instance:

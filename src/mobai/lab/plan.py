@@ -28,6 +28,8 @@ class Plan:
         The least mean number of samples of any rule with error at most delta.
     expected, uniform
         Forecasts for a certified stop: with the best shares, and with equal ones.
+
+    Where samples have costs, the best shares are those that spend least.
     """
 
     instance: Instance
@@ -35,6 +37,14 @@ class Plan:
     lowest: float
     expected: float
     uniform: float
+
+    @property
+    def spends(self) -> tuple[float, float, float] | None:
+        """What these three cost; None where all samples cost the same."""
+        costs, average = self.instance.costs, self.bound.average_cost
+        if costs is None:
+            return None
+        return self.lowest * average, self.expected * average, self.uniform * float(costs.mean())
 
 
 def make_plan(instance: Instance, log_inv_delta: float) -> Plan:

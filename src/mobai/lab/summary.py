@@ -29,7 +29,8 @@ class SummaryRow(NamedTuple):
 
     ``mean`` and ``sd`` are of the stopping times (of ``max_pulls`` for trials that did not stop), with a Student
     interval for the mean; ``error`` is the share of trials that stopped with a wrong answer, with a Clopper-Pearson
-    interval; ``bound`` is the least mean any rule with error at most delta can have, None where arms are tied.
+    interval; ``bound`` is the least mean any rule with error at most delta can have, None where arms are tied. Where
+    samples have costs, ``spend`` is the mean of what trials spent, ``bound`` that of the spend, None elsewhere.
     """
 
     rule: str
@@ -45,11 +46,12 @@ class SummaryRow(NamedTuple):
     error: float
     error_interval: Interval
     bound: float | None
+    spend: float | None = None
 
     @property
     def ratio(self) -> float | None:
-        """The mean over the lower bound; None where there is no bound or it is zero."""
-        return self.mean / self.bound if self.bound else None
+        """The mean, or the mean spend, over the lower bound; None where there is no bound or it is zero."""
+        return (self.mean if self.spend is None else self.spend) / self.bound if self.bound else None
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,15 @@ class Summary:
     @property
     def table(self) -> Table:
         """The rows as text, with the lower bound at the end."""
-        return Table(_HEADER, [*(_cells(row) for row in self.rows), *self._bounds()], left=2)
+        rows = [*(_cells(row) for row in self.rows), *self._bounds()]
+        if all(row.spend is None for row in self.rows):
+            return Table(_HEADER, rows, left=2)
+        spends = [*(f"{row.spend:,.2f}" for row in self.rows), *(row[_MEAN] for row in rows[len(self.rows) :])]
+        for row in rows[len(self.rows) :]:  # the bound is one of the spend
+            row[_MEAN] = ""
+        header = [*_HEADER[: _MEAN + 1], "mean spend", *_HEADER[_MEAN + 1 :]]
+        paired = zip(rows, spends, strict=True)
+        return Table(header, [[*row[: _MEAN + 1], spend, *row[_MEAN + 1 :]] for row, spend in paired], left=2)
 
     def _repr_html_(self) -> str:
         return views.summary_html(self)
@@ -104,6 +114,9 @@ _HEADER = [
     "95 % interval",
     "x bound",
 ]
+
+
+_MEAN = _HEADER.index("mean pulls")
 
 
 def _cells(row: SummaryRow) -> list[str]:
@@ -136,7 +149,7 @@ def summarise(results: Results) -> Summary:
         trials = [trial for trial in results.trials if trial.rule == rule]
         if not trials:
             continue
-        pulls = np.array([trial.pulls for trial in trials], dtype=float)
+        pulls, costs = np.array([trial.pulls for trial in trials], dtype=float), results.instance.costs
         stopped = np.array([trial.stopped for trial in trials])
         wrong = stopped & ~np.array([trial.correct for trial in trials])
         for s, stopping in enumerate(stoppings):
@@ -157,18 +170,19 @@ def summarise(results: Results) -> Summary:
                         error=errors / len(times),
                         error_interval=share_interval(errors, len(times)),
                         bound=bounds[d],
+                        spend=None if costs is None else float(np.mean([t.arm_pulls[s, d] @ costs for t in trials])),
                     )
                 )
     return Summary(tuple(rows))
 
 
 def lower_bounds(instance: Instance, log_inv_deltas: Sequence[float]) -> list[float | None]:
-    """Return the lower bound on the mean number of pulls at each delta; None where a tie makes it infinite."""
+    """Return the lower bound on the mean number of pulls, or on what they cost, at each delta; None for ties."""
     try:
         bound = lower_bound(instance)
     except (InputError, ConvergenceError):
         return [None] * len(log_inv_deltas)
-    return [bound.samples(log_inv_delta=x) for x in log_inv_deltas]
+    return [bound.spend(log_inv_delta=x) for x in log_inv_deltas]
 
 
 def mean_interval(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Interval:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mobai.errors import InputError, NotFoundError
 
@@ -179,6 +180,11 @@ class Assignments:
         """Return what was told so far, NaN for what was not."""
         end = number * self._objectives
         return self._told[end - self._objectives : end].tolist()
+
+    def column(self, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """Return the arm of every assignment, and what was told of a metric; not finite where nothing was."""
+        arms = np.array(self._arms, np.int32)
+        return arms, np.array(self._told, np.float64).reshape(-1, self._objectives)[:, m]
 
     def mark(self, number: int, status: int) -> None:
         """Change how an assignment stands."""

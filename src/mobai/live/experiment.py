@@ -28,8 +28,7 @@ from mobai.live.trace import Series
 from mobai.live.units import Unit
 from mobai.live.verify import Verification
 from mobai.problem import Guardrail, Objective, Problem
-from mobai.problem.codec import problem_json
-from mobai.problem.design import design_of
+from mobai.problem.codec import problem_json, stated_problem
 from mobai.rows import Frame
 from mobai.store.journal import Event, Journal
 from mobai.views import experiment_html
@@ -66,6 +65,9 @@ class Experiment(ABC):
         baseline: str | None = None,
         items: int | str | Sequence[str] | None = None,
         rounds: bool = False,
+        costs: Mapping[str, float] | Sequence[float] | None = None,
+        cost_metric: str | None = None,
+        cost_unit: str | None = None,
         token: str | None = None,
         by: str | None = None,
         **options: Unpack[ExperimentOptions],
@@ -88,6 +90,9 @@ class Experiment(ABC):
         rounds
             Whether arms are compared in rounds: blocks of visitors, requests or repetitions, one for each arm, handed
             out in an order drawn at random. What drifts for all of them cancels.
+        costs, cost_metric, cost_unit
+            What a sample of each arm costs, ``{"large": 12.0, "small": 0.3}``, or the metric that says what one cost;
+            and the unit, such as ``USD``. Sampling then saves money, not samples; the guarantee does not look at it.
         variants, metrics
             Other names of ``arms`` and ``objectives``.
         token
@@ -114,6 +119,9 @@ class Experiment(ABC):
             given.
         max_samples
             How many assignments are handed out, dropped and expired ones aside; any number unless given.
+        max_cost
+            How much may be spent: nothing is handed out once samples have cost that much, those still to come counted;
+            any amount unless given.
         until
             Hand out none after this time, as ISO 8601, Unix time or a datetime; never ends unless given.
         order
@@ -138,7 +146,9 @@ class Experiment(ABC):
         refuse_unknown("create", options, ExperimentOptions)
         check_name(name)
         named = _either("arms", arms, "variants", variants), _either("objectives", objectives, "metrics", metrics)
-        problem = Problem(*named, sd, guardrails=guardrails, baseline=baseline, design=design_of(items, rounds))
+        paid: dict[str, Any] = {"costs": costs, "cost_metric": cost_metric, "cost_unit": cost_unit}
+        stated: dict[str, Any] = {"sd": sd, "guardrails": guardrails, "baseline": baseline, **paid}
+        problem = stated_problem(*named, items=items, rounds=rounds, **stated)
         settings = new_settings(problem, **options)
         client = client_of(storage, token)
         if client is not None:

@@ -23,6 +23,7 @@ _NEEDED = ("name", "arms", "objectives")
 _OPTIONS = (
     *("delta", "rule", "seed", "focus", "expire_after", "reserve", "on_broken", "max_samples", "until", "order"),
     *("rare", "interval_share", "allow_large_delta", "items", "rounds", "ahead", "items_digest"),
+    *("costs", "cost_metric", "cost_unit", "max_cost"),
 )
 # Of Experiment.create: written out, so that reading a file does not import the kernels.
 FIELDS = (*_NEEDED, "sd", "guardrails", "baseline", *_OPTIONS)
@@ -46,6 +47,9 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "focus": _FLAG,
     "allow_large_delta": _FLAG,
     "rounds": _FLAG,
+    "costs": (lambda value: isinstance(value, list | dict), "a list of numbers, or a table of them by arm"),
+    "cost_metric": _TEXT,
+    "cost_unit": _TEXT,
 }
 EXAMPLE = """\
 # An experiment as code: `mobai create landing.toml` begins it, `mobai create landing.toml --check` only reads it.
@@ -113,6 +117,7 @@ def experiment_toml(name: str, settings: Settings) -> str:
         "allow_large_delta": True if delta >= LARGE_DELTA else None,
         "ahead": settings.ahead,
         "items_digest": settings.items_digest,
+        "max_cost": settings.max_cost,
     }
     lines = [f"{key} = {_value(value)}" for key, value in {**facts, **options}.items() if value is not None]
     return "\n".join(lines) + "\n"

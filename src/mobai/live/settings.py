@@ -70,6 +70,8 @@ class Settings:
         What happens to an arm that breaks a limit: ``bar``, it is asked for no more, or ``tell``, it only says so.
     max_samples
         How many assignments are handed out, dropped and expired ones aside; None for any number.
+    max_cost
+        How much may be spent, by the costs of the problem; None for any amount.
     until
         The Unix time after which none is handed out; None for never.
     order
@@ -101,6 +103,7 @@ class Settings:
     rare: float | None = RARE
     interval_share: float = INTERVAL_SHARE
     evidence: int = EVIDENCE
+    max_cost: float | None = None
     ahead: int | None = None
     items_digest: str | None = None
 
@@ -150,6 +153,7 @@ class ExperimentOptions(TypedDict, total=False):
     reserve: float
     on_broken: str
     max_samples: int | None
+    max_cost: float | None
     until: float | str | datetime | None
     order: str
     rare: float | None
@@ -170,6 +174,7 @@ def new_settings(
     reserve: float = RESERVE,
     on_broken: str = "bar",
     max_samples: int | None = None,
+    max_cost: float | None = None,
     until: float | str | datetime | None = None,
     order: str = "asked",
     rare: float | None = RARE,
@@ -194,6 +199,10 @@ def new_settings(
         isinstance(max_samples, bool) or not isinstance(max_samples, int | np.integer) or max_samples < 1
     ):
         raise InputError("max_samples", f"must be a whole number, 1 or more, or None, not {max_samples!r}")
+    if max_cost is not None and not (is_number(max_cost) and max_cost > 0):
+        raise InputError("max_cost", f"must be a number above 0, or None, not {max_cost!r}")
+    if max_cost is not None and problem.costs is None:
+        raise InputError("max_cost", "needs costs, or cost_metric: what a sample costs")
     rule, reserve, ahead = _of_design(problem, rule, reserve, order, ahead)
     sampling = sampling_rule(rule) if isinstance(rule, str) or not isinstance(rule, SamplingRule) else rule
     rule_address(sampling)
@@ -237,6 +246,7 @@ def new_settings(
         float(interval_share),
         ahead=ahead,
         items_digest=items_digest,
+        max_cost=None if max_cost is None else float(max_cost),
     )
 
 
@@ -295,6 +305,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
         "reserve": settings.reserve,
         **({"on_broken": settings.on_broken} if settings.on_broken != "bar" else {}),
         **({"max_samples": settings.max_samples} if settings.max_samples is not None else {}),
+        **({"max_cost": settings.max_cost} if settings.max_cost is not None else {}),
         **({"until": settings.until} if settings.until is not None else {}),
         **({"order": settings.order} if settings.order != "asked" else {}),
         **({"rare": settings.rare} if settings.rare != RARE and settings.order != AT_ONCE else {}),
@@ -315,6 +326,7 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         reserve=body["reserve"],
         on_broken=body.get("on_broken", "bar"),
         max_samples=body.get("max_samples"),
+        max_cost=body.get("max_cost"),
         until=body.get("until"),
         order=body.get("order", "asked" if body.get("evidence", 1) >= _READS_IN_ORDER else AT_ONCE),
         rare=body.get("rare", RARE if body.get("evidence", 1) >= _READS_IN_ORDER else None),

@@ -35,6 +35,7 @@ from mobai.live.assignments import (
 from mobai.live.health import Health, attrition
 from mobai.live.reports import Report, has_reward, measured, only_new
 from mobai.live.settings import Settings, from_body, with_arm
+from mobai.live.spending import Spending, room_for, spent_on
 from mobai.live.trace import Series, Trace
 from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
 from mobai.problem import Problem
@@ -235,13 +236,24 @@ class State:
             raise ConflictError("name", self._engine.why_used_up)
         if self.problem.guardrails and (self.engine.barred | ~self.engine.active).all():
             raise ConflictError("name", "every arm breaks a limit, and there is none to hand out")
-        room = self.engine.room() if self.problem.design is not None else None
-        if most is None:
-            return room
-        left = most - self.assignments.handed_out + len(self.given_up(now))
-        if left <= 0:
-            raise ConflictError("name", f"max_samples = {most:,} is reached, and nothing more is handed out")
-        return left if room is None else min(left, room)
+        rooms = [self.engine.room() if self.problem.design is not None else None]
+        if most is not None:
+            rooms.append(most - self.assignments.handed_out + len(self.given_up(now)))
+            if (rooms[-1] or 0) <= 0:
+                raise ConflictError("name", f"max_samples = {most:,} is reached, and nothing more is handed out")
+        if self.settings.max_cost is not None and self.problem.costs is not None:
+            rooms.append(room_for(self.problem, self.assignments, self.settings.max_cost))
+            if not rooms[-1]:
+                said = f"max_cost = {self.settings.max_cost:g} {self.problem.costs.counted_in}".rstrip()
+                raise ConflictError("name", f"{said} is reached, and nothing more is handed out")
+        return min((one for one in rooms if one is not None), default=None)
+
+    def spending(self) -> Spending | None:
+        """Return what was spent; None where samples have no costs."""
+        if self.problem.costs is None:
+            return None
+        spent = spent_on(self.problem, self.assignments)
+        return Spending(spent, self.settings.max_cost, None, self.problem.costs.counted_in)
 
     def lapsed(self, now: float) -> list[tuple[int, dict[str, float]]]:
         """Return the metrics whose window is over, by assignment, with what they count as."""

@@ -20,6 +20,7 @@ from mobai.engine.standings import HardItem, Standing
 from mobai.extras import need
 from mobai.live.assignments import ANSWERED, DROPPED, EXPIRED, PENDING, STATUS_NAMES, Assignments
 from mobai.live.settings import EVIDENCE
+from mobai.live.spending import Spending, costs_by_arm
 from mobai.live.state import Milestone, State
 from mobai.problem import FloatArray, IntArray, Problem
 from mobai.theory.differences import Differences
@@ -108,6 +109,8 @@ class Status:
         How every arm stands to the leader of every objective, where all are measured on the same things.
     hardest
         Of every objective, the items on which the leader loses most: what to read next.
+    spending
+        What samples have cost, may cost and are going to; None where they have no costs.
     weighed_otherwise
         Whether it was created by a version that weighed evidence in another way.
     """
@@ -195,6 +198,15 @@ class Status:
             read=lambda rows: tuple(HardItem.of(row) for row in rows),
         ),
     )
+    spending: Spending | None = field(
+        default=None,
+        metadata=fact(
+            "Where samples have costs: what was spent, may be spent and is forecast, and the unit.",
+            dict[str, Any] | None,
+            write=lambda found: None if found is None else found.json(),
+            read=lambda row: None if row is None else Spending(**row),
+        ),
+    )
     weighed_otherwise: bool = field(
         default=False, metadata=fact("Begun by a version that weighed evidence in another way.", bool)
     )
@@ -266,7 +278,10 @@ def begin_to_describe(name: str, state: State) -> Callable[[], Status]:
         "weighed_otherwise": state.settings.evidence != EVIDENCE,
     }
     verdict = state.with_losses(engine.verdict(contention=True))
-    return partial(_described, problem, engine, observed, verdict, facts, state.item)
+    # The costs as they are now; the forecast comes later.
+    facts["spending"] = state.spending()
+    costs = costs_by_arm(problem, assignments)
+    return partial(_described, problem, engine, observed, verdict, facts, state.item, costs)
 
 
 def _held_up(problem: Problem, assignments: Assignments, one: Waiting) -> HeldUp:
@@ -284,7 +299,11 @@ def _described(
     verdict: Verdict,
     facts: dict[str, Any],
     item: Callable[[int], str | int],
+    costs: FloatArray | None,
 ) -> Status:
+    forecast = engine.forecast()
+    if costs is not None and forecast is not None and math.isfinite(forecast.samples):
+        facts = {**facts, "spending": facts["spending"]._replace(left=float(forecast.per_arm @ np.nan_to_num(costs)))}
     observed, intervals = engine.observations, engine.intervals()
     intervals = intervals._replace(certified=intervals.certified and not verdict.alarms)
     source.bounds = observed.bounds  # so that the next status need not find them again
@@ -302,7 +321,7 @@ def _described(
         barred=engine.barred,
         differences=engine.differences(),
         past=tuple((objective, _answer(problem, one.arm), one.pull) for objective, one in engine.past),
-        forecast=engine.forecast(),
+        forecast=forecast,
         standings=engine.standings(),
         hardest=engine.hardest(_HARDEST, item),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError, TieError
+from mobai.problem.costs import costs_of
 from mobai.problem.guardrail import NOBODY, Guardrail
 from mobai.problem.objective import Objective
 from mobai.problem.problem import (
@@ -39,6 +40,8 @@ class Instance:
         Names; objectives may carry a direction (``"latency:min"`` or an :class:`Objective`).
     guardrails, baseline
         As for :class:`Problem`. The means of metrics that are guardrails only follow those of the objectives.
+    costs, cost_metric, cost_unit
+        What a sample of each arm costs: by arm, or the metric whose mean it is; and the unit.
 
     Examples
     --------
@@ -59,6 +62,9 @@ class Instance:
         *,
         guardrails: Sequence[Guardrail | str] = (),
         baseline: str | None = None,
+        costs: Mapping[str, float] | Sequence[float] | None = None,
+        cost_metric: str | None = None,
+        cost_unit: str | None = None,
     ) -> None:
         table = numbers(means, "means")
         if table.ndim != 2:
@@ -66,6 +72,9 @@ class Instance:
         names = table.shape[0] if arms is None else arms
         goals = read_objectives(table.shape[1] if objectives is None else objectives)
         self.problem = instance_problem(names, goals, sd, guardrails, baseline)
+        paid = costs_of(self.problem.arms, costs, cost_metric, cost_unit)
+        if paid is not None:
+            self.problem = self.problem.costing(paid)
         if (len(self.problem.arms), len(self.problem.metrics)) != table.shape:
             what = "metrics, guardrails included" if guardrails else "objectives"
             raise InputError(
@@ -89,6 +98,19 @@ class Instance:
     def shape(self) -> tuple[int, int]:
         """The number of arms and the number of objectives."""
         return self.problem.shape
+
+    @cached_property
+    def costs(self) -> FloatArray | None:
+        """What a sample of each arm costs; None where all cost the same. Shape (K,)."""
+        costs = self.problem.costs
+        if costs is None:
+            return None
+        if costs.by_arm is not None:
+            return frozen(np.array(costs.by_arm))
+        found = self.means[:, self.problem.metric_names.index(str(costs.metric))]
+        if not (found > 0).all():
+            raise InputError("cost_metric", "must have means above 0", metric=costs.metric)
+        return frozen(found)
 
     @cached_property
     def oriented_means(self) -> FloatArray:

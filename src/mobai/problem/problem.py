@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai.errors import InputError
+from mobai.problem.costs import Costs
 from mobai.problem.design import Design
 from mobai.problem.family import Gaussian, choices_for
 from mobai.problem.guardrail import Guardrail
@@ -84,6 +85,8 @@ class Problem:
         An arm that all others are compared with, metric by metric.
     design
         How arms are measured on the same things; None where every sample is one of an arm alone.
+    costs
+        What a sample of each arm costs, which sampling then saves; None where all cost the same.
 
     Attributes
     ----------
@@ -123,6 +126,7 @@ class Problem:
         guardrails: Sequence[Guardrail | str] = (),
         baseline: str | None = None,
         design: Design | None = None,
+        costs: Costs | None = None,
     ) -> None:
         self.arms = _arm_names(arms)
         self.objectives = read_objectives(objectives)
@@ -135,6 +139,9 @@ class Problem:
         self.metrics = (*self.objectives, *_guarded_only(self.objectives, self.guardrails))
         self.design = design
         _check_design(design, self.metrics, self.guardrails)
+        self.costs = costs
+        if costs is not None:
+            _check_costs(costs, self.arms, self.metrics, design)
         self.objective_names = tuple(objective.name for objective in self.objectives)
         self.metric_names = tuple(metric.name for metric in self.metrics)
         self.columns = _columns(self.metrics)
@@ -165,7 +172,14 @@ class Problem:
         """Return the same with other arms, of this noise."""
         guardrails = [one for one in self.guardrails if one.of is None or one.of in arms]
         baseline = self.baseline if self.baseline in arms else None
-        return Problem(arms, self.objectives, sd, guardrails=guardrails, baseline=baseline, design=self.design)
+        costs = None if self.costs is None else self.costs.among(self.arms, arms)
+        more: dict[str, Any] = {"baseline": baseline, "design": self.design, "costs": costs}
+        return Problem(arms, self.objectives, sd, guardrails=guardrails, **more)
+
+    def costing(self, costs: Costs) -> Problem:
+        """Return the same with what samples cost."""
+        more: dict[str, Any] = {"baseline": self.baseline, "design": self.design, "costs": costs}
+        return Problem(self.arms, self.objectives, self.sd, guardrails=self.guardrails, **more)
 
     def arm(self, arm: int | str) -> Arm:
         """Return an arm, given by its index or its name."""
@@ -249,8 +263,8 @@ class Problem:
         """Two problems are equal when everything known about them is."""
         if not isinstance(other, Problem):
             return NotImplemented
-        mine = (self.arms, self.objectives, self.guardrails, self.baseline, self.design)
-        same = mine == (other.arms, other.objectives, other.guardrails, other.baseline, other.design)
+        mine = (self.arms, self.objectives, self.guardrails, self.baseline, self.design, self.costs)
+        same = mine == (other.arms, other.objectives, other.guardrails, other.baseline, other.design, other.costs)
         return same and np.array_equal(self.sd, other.sd, equal_nan=True)
 
     __hash__ = None  # type: ignore[assignment]
@@ -270,6 +284,18 @@ def _columns(metrics: Sequence[Objective]) -> dict[str, tuple[int, ...]]:
     for m, metric in enumerate(metrics):
         read[metric.column] = (*read.get(metric.column, ()), m)
     return {**{metric.name: (m,) for m, metric in enumerate(metrics) if metric.name not in read}, **read}
+
+
+def _check_costs(costs: Costs, arms: Sequence[str], metrics: Sequence[Objective], design: Design | None) -> None:
+    """Refuse costs that nothing reads, or that cannot be read."""
+    if costs.by_arm is not None and len(costs.by_arm) != len(arms):
+        raise InputError("costs", f"must be {len(arms)} numbers, one for each arm, not {len(costs.by_arm)}")
+    if design is not None:
+        raise InputError(
+            "costs",
+            "are for samples of each arm: on the same things every arm that is left is measured, whatever it costs",
+        )
+    costs.check(metrics)
 
 
 def _check_design(design: Design | None, metrics: Sequence[Objective], guardrails: Sequence[Guardrail]) -> None:

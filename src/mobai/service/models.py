@@ -48,6 +48,14 @@ class NewExperiment(_Model):
     ahead: Annotated[int | None, Field(strict=True, description="Of items and rounds: how far arms may run ahead.")] = (
         None
     )
+    costs: Annotated[
+        dict[str, Number] | list[Number] | None, Field(max_length=10_000, description="What a sample costs, by arm.")
+    ] = None
+    cost_metric: Annotated[
+        str | None, Field(max_length=_LONGEST, description="The metric that says what a sample cost.")
+    ] = None
+    cost_unit: Annotated[str | None, Field(max_length=100, examples=["USD"])] = None
+    max_cost: Annotated[Number | None, Field(description="Hand out nothing once samples have cost this much.")] = None
     delta: Number = 0.05
     rule: Annotated[str, Field(max_length=_LONGEST)] = "top-two"
     seed: Annotated[int, Field(strict=True, ge=0)] = 0

@@ -212,7 +212,7 @@ def _target(arrays: ObservationArrays, m: int, now: FloatArray, level: float, sc
 def _alone(arrays: ObservationArrays, m: int) -> ObservationArrays:
     """Return a copy of the arrays of one objective."""
     rows = slice(m, m + 1)
-    whole = ("active", "asked", "answered", "initial", "unobserved")
+    whole = ("active", "asked", "answered", "initial", "unobserved", "costs_by", "cost_of")
     fields = {
         name: value.copy() if name in whole else value[rows].copy()
         for name, value in arrays._asdict().items()

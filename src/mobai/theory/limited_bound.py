@@ -19,6 +19,7 @@ import numpy as np
 from mobai.errors import ConvergenceError
 from mobai.problem import FloatArray, Instance
 from mobai.theory.certificate import relative_gap
+from mobai.theory.pairs import sd_per_cost
 
 _TARGET_GAP = 1e-10
 _PROMISED_GAP = 1e-9
@@ -33,14 +34,14 @@ class Requirements:
 
     def __init__(self, instance: Instance) -> None:
         rows: list[tuple[int, int, float, float, float, float]] = []
-        keeps = limit_rates(instance)
+        keeps, sd = limit_rates(instance), sd_per_cost(instance)
         for m, b in enumerate(instance.best_arms.tolist()):
             rows += [(b, b, float(rate), 0.0, 1.0, 1.0) for rate in keeps[b] if rate > 0]
             for i in range(instance.shape[0]):
                 if i != b:
                     broken = float(-np.minimum(keeps[i], 0.0).sum())
                     gap = float(max(instance.gaps[i, m] + instance.problem.eps[m], 0.0))
-                    rows.append((i, b, broken, gap, float(instance.sd[i, m]) ** 2, float(instance.sd[b, m]) ** 2))
+                    rows.append((i, b, broken, gap, float(sd[i, m]) ** 2, float(sd[b, m]) ** 2))
         table = np.array(rows)
         self.arms, self.best = table[:, 0].astype(np.intp), table[:, 1].astype(np.intp)
         self.own, self.half = table[:, 2], table[:, 3] ** 2 / 2
@@ -68,7 +69,7 @@ def limit_rates(instance: Instance) -> FloatArray:
 
     Gaussian rewards of the same mean and standard deviation; a margin counts as if the baseline were known.
     """
-    found = np.zeros((instance.shape[0], len(instance.problem.guardrails)))
+    found, sd = np.zeros((instance.shape[0], len(instance.problem.guardrails))), sd_per_cost(instance)
     for c, guardrail in enumerate(instance.problem.guardrails):
         m = instance.problem.metric_names.index(guardrail.metric)
         base = None if guardrail.of is None else instance.arms.index(guardrail.of)
@@ -77,7 +78,7 @@ def limit_rates(instance: Instance) -> FloatArray:
             limit = float(instance.means[base, m]) - guardrail.sign * float(guardrail.within or 0.0)
         room = guardrail.sign * (instance.means[:, m] - limit)
         apart = np.where(room >= 0, room + guardrail.eps, room)
-        found[:, c] = np.sign(apart) * (apart / instance.sd[:, m]) ** 2 / 2
+        found[:, c] = np.sign(apart) * (apart / sd[:, m]) ** 2 / 2
         if base is not None:
             found[base, c] = 0.0
     return found

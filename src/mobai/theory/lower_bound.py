@@ -16,7 +16,7 @@ from mobai.theory.certificate import relative_gap
 from mobai.theory.confidence import binary_relative_entropy, resolve_log_inv_delta
 from mobai.theory.limited_bound import limit_rates, solve_limited
 from mobai.theory.oracle import solve_oracle
-from mobai.theory.pairs import Pairs, floor_mass
+from mobai.theory.pairs import Pairs, floor_mass, shares_of_samples
 
 _MOST_ANSWERS = 10_000
 
@@ -28,7 +28,7 @@ class LowerBound:
     Attributes
     ----------
     value
-        c* (or c~ when eta > 0): samples per nat of evidence under the best weights.
+        c* (or c~ when eta > 0): samples per nat of evidence under the best weights; spend, where samples have costs.
     weights
         The oracle weights: the share of samples each arm should get. Shape (K,).
     prices
@@ -43,6 +43,8 @@ class LowerBound:
         standard deviations, which is close when gaps are small, and no strict bound.
     problem
         The arms and objectives it speaks of.
+    average_cost
+        What a sample costs on average with these weights.
     """
 
     value: float
@@ -53,6 +55,7 @@ class LowerBound:
     answers: IntArray
     exact: bool
     problem: Problem
+    average_cost: float = 1.0
 
     def _repr_html_(self) -> str:
         return views.bound_html(self)
@@ -66,7 +69,12 @@ class LowerBound:
         """Return c* kl(delta, 1 - delta): no policy with error at most delta needs fewer samples on average.
 
         With eta > 0 it is c~ that counts, and it binds policies that keep every arm's expected share above the floor.
+        Where samples have costs it is how many the cheapest way takes, which is not the shortest.
         """
+        return self.spend(delta, log_inv_delta=log_inv_delta) / self.average_cost
+
+    def spend(self, delta: float | None = None, *, log_inv_delta: float | None = None) -> float:
+        """Return c* kl(delta, 1 - delta): no policy with error at most delta spends less on average."""
         return self.value * binary_relative_entropy(resolve_log_inv_delta(delta, log_inv_delta))
 
 
@@ -103,13 +111,14 @@ def lower_bound(instance: Instance, eta: float = 0.0) -> LowerBound:
     # The upper bound on the rate gives the value that is a true lower bound on samples.
     return LowerBound(
         value=1 / oracle.upper,
-        weights=oracle.weights,
+        weights=shares_of_samples(instance, oracle.weights),
         prices=oracle.prices,
         lower=oracle.lower,
         upper=oracle.upper,
         answers=answers,
         exact=exact,
         problem=instance.problem,
+        average_cost=_average_cost(instance, oracle.weights),
     )
 
 
@@ -128,14 +137,20 @@ def _with_limits(instance: Instance, mass: float) -> LowerBound:
     weights, lower, upper = solve_limited(instance)
     return LowerBound(
         value=1 / upper,
-        weights=weights,
+        weights=shares_of_samples(instance, weights),
         prices=np.zeros(instance.shape),
         lower=lower,
         upper=upper,
         answers=instance.best_arms,
         exact=False,
         problem=instance.problem,
+        average_cost=_average_cost(instance, weights),
     )
+
+
+def _average_cost(instance: Instance, spend: FloatArray) -> float:
+    """Return what a sample costs on average, given the shares of the spend."""
+    return 1.0 if instance.costs is None else float(spend.sum() / (spend / instance.costs).sum())
 
 
 def _right_answers(instance: Instance) -> Iterator[IntArray]:

@@ -17,8 +17,10 @@ from mobai.kernels.models.dispatch import make_up_details
 from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.observations import (
     COUNT,
+    FREE,
     MODELS,
     PAIR,
+    STATED,
     LimitArrays,
     LimitState,
     ObjectiveArrays,
@@ -109,6 +111,8 @@ class Observations:
             undecided=undecided,
             unobserved=np.full(1, arms * objectives),
             quantiles=describe_quantiles(problem),
+            costs_by=costs_by(problem),
+            cost_of=np.array(problem.costs.by_arm) if problem.costs and problem.costs.by_arm else np.ones(arms),
             limits=limits,
         )
 
@@ -346,6 +350,16 @@ def describe_objectives(problem: Problem) -> ObjectiveArrays:
     eps = problem.eps.copy()
     offset = np.where(bins > 0, low, np.where(models == MODELS.index("quantile"), 0.0, np.nan))
     return ObjectiveArrays(models, offset, width.copy(), eps, bins)
+
+
+def costs_by(problem: Problem) -> npt.NDArray[np.int64]:
+    """Return what says what a pull costs: nothing, the problem, or a metric; and its sign."""
+    if problem.costs is None:
+        return np.array([FREE, 1])
+    if problem.costs.metric is None:
+        return np.array([STATED, 1])
+    m = problem.metric_names.index(problem.costs.metric)
+    return np.array([m, int(problem.signs[m])])
 
 
 def describe_quantiles(problem: Problem) -> QuantileArrays:

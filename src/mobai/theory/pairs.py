@@ -53,9 +53,10 @@ class Pairs:
         best = instance.best_arms if answers is None else answers
         means, objectives = instance.oriented_means, np.arange(instance.shape[1])
         gaps = means[best, objectives] - means + instance.problem.eps
-        sd_best = instance.sd[best, objectives]
+        sd = sd_per_cost(instance)[:, : instance.shape[1]]
+        sd_best = sd[best, objectives]
         rival = rivals(best, instance.shape[0])
-        standardised = gaps[rival] / np.hypot(instance.sd, sd_best)[rival]
+        standardised = gaps[rival] / np.hypot(sd, sd_best)[rival]
         unit, largest = float(standardised.min()), float(standardised.max())
         if largest > _LARGEST_SPREAD * unit:
             raise InputError(
@@ -64,7 +65,7 @@ class Pairs:
                 f"the largest may be at most {_LARGEST_SPREAD:g} times the smallest",
             )
         ratio = np.divide(unit, gaps, out=np.zeros(instance.shape), where=rival)
-        return cls(2 * (instance.sd * ratio) ** 2, 2 * (sd_best * ratio) ** 2, best, unit**2)
+        return cls(2 * (sd * ratio) ** 2, 2 * (sd_best * ratio) ** 2, best, unit**2)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -80,6 +81,26 @@ class Pairs:
         """Sum what the pairs hold for their two arms, arm by arm."""
         total: FloatArray = at_rival.sum(axis=1)
         return total + np.bincount(self.best, at_best.sum(axis=0), minlength=len(total))
+
+
+def sd_per_cost(instance: Instance) -> FloatArray:
+    """Return the standard deviations; where samples cost something, of what a unit of money buys of each arm.
+
+    With them weights are shares of the spend, and rates are per unit of it.
+    """
+    if instance.costs is None:
+        return instance.sd
+    priced: FloatArray = instance.sd * np.sqrt(instance.costs)[:, None]
+    return priced
+
+
+def shares_of_samples(instance: Instance, spend: FloatArray) -> FloatArray:
+    """Return which shares of the samples are these shares of the spend."""
+    if instance.costs is None:
+        return spend
+    found: FloatArray = spend / instance.costs
+    found /= found.sum()
+    return found
 
 
 def rivals(best: IntArray, arms: int) -> npt.NDArray[np.bool_]:

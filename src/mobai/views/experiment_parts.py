@@ -71,6 +71,7 @@ def facts_html(status: Status) -> str:
     facts = {
         "decided": f"{decided} of {len(verdict.decisions)}",
         "samples": f"{verdict.pulls:,}",
+        **({} if status.spending is None else {"spent": status.spending.words.replace(" spent", "")}),
         "waiting for answers": waiting + (f", {lost:,} dropped or expired" if lost else ""),
         "error probability": f"at most {verdict.delta:g}" if verdict.certified else f"{verdict.delta:g}, NOT certified",
         "last report": moment_text(status.last_report_at) if status.last_report_at else "none yet",

@@ -38,6 +38,7 @@ def status_line(status: Status) -> str:
     lost = status.dropped + status.expired
     waiting = f"{status.pending:,} pending" + (f", {status.incomplete:,} incomplete" if status.incomplete else "")
     counts = f"{plural(verdict.pulls, 'pull')}, {waiting}" + (f", {lost:,} dropped or expired" if lost else "")
+    counts += f", {status.spending.words}" if status.spending is not None else ""
     state = status.state if verdict.certified else f"{status.state}, NOT certified"
     return f"{status.name}: {state}, {counts}, {status.rule}, delta = {verdict.delta:g}"
 

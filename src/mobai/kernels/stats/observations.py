@@ -35,6 +35,10 @@ class LimitState(IntEnum):
 
 LIMIT_OPEN, LIMIT_BROKEN = int(LimitState.OPEN), int(LimitState.BROKEN)  # for kernels
 
+# Where what a pull costs comes from, unless from a metric: every pull costs the same, or it is stated by arm.
+FREE, STATED = -2, -1
+# No arm is taken for cheaper than this share of what pulls cost on average.
+LEAST_COST = 1e-3
 # A standard deviation nothing is known about yet: no difference is worth anything.
 UNKNOWN = 1e150
 # The error of a mean is at most about this, relative to its size and to the sum it comes from.
@@ -108,6 +112,8 @@ class ObservationArrays(NamedTuple):
     undecided: Integers  # of each objective: 1 if it is to be sampled for
     unobserved: Integers  # one number: how many arms and objectives have no reward
     quantiles: QuantileArrays  # QUANTILE only
+    costs_by: Integers  # the metric whose mean is what a pull costs, FREE or STATED; and its sign
+    cost_of: Vector  # what a pull of each arm costs, which sampling reads and evidence does not
     limits: LimitArrays  # the guardrails
 
 
@@ -123,6 +129,25 @@ def scatter_of(obs: ObservationArrays, m: int, i: int) -> float:
     if obs.pending[m, i] == 0:
         return obs.scatter[m, i]
     return obs.scatter[m, i] * (count_of(obs, m, i) / max(obs.counts[m, i], 1.0))
+
+
+@kernel
+def renew_costs(obs: ObservationArrays) -> None:
+    """Estimate what a pull of each arm costs, where a metric says it; an arm without rewards costs what others do."""
+    m = obs.costs_by[0]
+    if m < 0:
+        return
+    total, count = 0.0, 0.0
+    for i in range(len(obs.cost_of)):
+        if obs.counts[m, i] > 0.0:
+            total += obs.counts[m, i] * obs.costs_by[1] * (obs.means[m, i] + obs.objectives.offset[m])
+            count += obs.counts[m, i]
+    average = total / count if total > 0.0 else 1.0
+    for i in range(len(obs.cost_of)):
+        own = average
+        if obs.counts[m, i] > 0.0:
+            own = obs.costs_by[1] * (obs.means[m, i] + obs.objectives.offset[m])
+        obs.cost_of[i] = max(own, LEAST_COST * average)
 
 
 @kernel

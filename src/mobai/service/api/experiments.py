@@ -16,8 +16,7 @@ from mobai.live import codec, operations
 from mobai.live.experiment import Experiment
 from mobai.live.operations import Operation
 from mobai.live.settings import is_own_rule, new_settings, to_body
-from mobai.problem import Problem
-from mobai.problem.design import design_of
+from mobai.problem.codec import STATED, stated_problem
 from mobai.service.access import identify
 from mobai.service.answers import PageOut, StatusOut
 from mobai.service.api.common import PROBLEMS, ScopedRoute, answer, caller_of, needs, service_of, signed
@@ -87,10 +86,8 @@ def _create(service: Service, body: NewExperiment) -> int:
         return 201
     for key in ("name", "by"):
         given.pop(key, None)
-    problem = [given.pop(key, None) for key in ("arms", "objectives", "sd")]
-    limits = {key: given.pop(key) for key in ("guardrails", "baseline") if key in given}
-    design = design_of(given.pop("items", None), given.pop("rounds", False))
-    if to_body(new_settings(Problem(*problem, **limits, design=design), **given)) != there:
+    stated = {key: given.pop(key) for key in STATED if key in given}
+    if to_body(new_settings(stated_problem(**stated), **given)) != there:
         raise ConflictError("name", f"there is an experiment {body.name!r} already")
     return 200
 

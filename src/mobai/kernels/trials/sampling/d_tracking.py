@@ -10,7 +10,7 @@ from mobai.kernels.jit.compiled import array_kernel, kernel
 from mobai.kernels.programs.dense import Integers, Matrix, fill
 from mobai.kernels.programs.surrogate import solve_from
 from mobai.kernels.stats.observations import ObservationArrays
-from mobai.kernels.trials.sampling.planning import PlanArrays, plan_with, relative_variance, track
+from mobai.kernels.trials.sampling.planning import PlanArrays, plan_with, relative_variance, shares_of_pulls, track
 from mobai.kernels.trials.trial import least_asked
 
 
@@ -24,7 +24,9 @@ def choose(
     if from_uniform:
         fill(plan.weights, 1.0 / len(plan.weights))
     find_weights(obs, variance, plan)
-    return track(obs.asked, plan.weights, asked + 1.0, sign)
+    pulls = np.empty(len(plan.weights))
+    shares_of_pulls(obs, plan.weights, pulls)
+    return track(obs.asked, pulls, asked + 1.0, sign)
 
 
 @kernel

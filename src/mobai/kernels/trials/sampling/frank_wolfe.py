@@ -24,7 +24,7 @@ def choose(obs: ObservationArrays, variance: Matrix, asked: int, plan: PlanArray
     find_direction(obs, t, variance, plan, direction)
     for i in range(len(target)):
         target[i] = (target[i] * (t - 1) + direction[i]) / t
-    return most_behind(obs.asked, target)
+    return most_behind(obs, target)
 
 
 @array_kernel
@@ -67,10 +67,10 @@ def keep_close_pairs(gaps: Matrix, variance: Matrix, best: Integers, target: Vec
 
 
 @kernel
-def most_behind(asked: Integers, target: Vector) -> int:
-    """Return the arm with the largest target over its pulls, the first in a tie."""
+def most_behind(obs: ObservationArrays, target: Vector) -> int:
+    """Return the arm with the largest target over its pulls, and over what they cost; the first in a tie."""
     arm = 0
     for i in range(1, len(target)):
-        if target[i] * asked[arm] > target[arm] * asked[i]:
+        if target[i] * (obs.asked[arm] * obs.cost_of[arm]) > target[arm] * (obs.asked[i] * obs.cost_of[i]):
             arm = i
     return arm

@@ -8,7 +8,14 @@ from mobai.kernels.jit.compiled import array_kernel, kernel
 from mobai.kernels.programs.dense import Matrix
 from mobai.kernels.programs.surrogate import solve_from
 from mobai.kernels.stats.observations import ObservationArrays
-from mobai.kernels.trials.sampling.planning import CLOSED, PlanArrays, plan_with, relative_variance
+from mobai.kernels.trials.sampling.planning import (
+    CLOSED,
+    PlanArrays,
+    plan_with,
+    relative_variance,
+    shares_of_pulls,
+    shares_of_spend,
+)
 from mobai.kernels.trials.trial import first_largest
 
 
@@ -20,12 +27,14 @@ def choose(obs: ObservationArrays, variance: Matrix, asked: int, floor: float, e
         plan_with(obs, plan.gaps, plan.best, plan.codes)
         if obs.limits.what.shape[0] > 0:
             relative_variance(obs, plan.best, variance)
-    credit, weights = plan.weights, np.empty(len(plan.weights))
+    credit, weights, shares = plan.weights, np.empty(len(plan.weights)), np.empty(len(plan.weights))
     for i in range(len(credit)):
         weights[i] = (obs.asked[i] + credit[i]) / asked
+    shares_of_spend(obs, weights)
     solve_from(plan.gaps, variance, plan.best, weights, floor, plan.codes, plan.shares)
+    shares_of_pulls(obs, plan.shares[0], shares)
     for i in range(len(credit)):
-        credit[i] += plan.shares[0, i]
+        credit[i] += shares[i]
     arm = first_largest(credit)
     credit[arm] -= 1.0
     return arm

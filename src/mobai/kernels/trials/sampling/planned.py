@@ -24,7 +24,7 @@ def play(trial: TrialArrays, rule: int, number: float, flag: bool, plan: PlanArr
     up. PlanArrays and trial are changed in place.
     """
     obs, arm, before = trial.obs, -1, begin(trial)
-    variance, estimated = np.empty_like(plan.gaps), has_estimates(obs)
+    variance, estimated = np.empty_like(plan.gaps), has_estimates(obs) or obs.costs_by[0] >= 0
     relative_variance(obs, plan.best, variance)
     for k in range(trial.pulls + 1):
         if climb(trial.ladder, obs, arm, before + k) or k == trial.pulls:

@@ -11,7 +11,16 @@ from mobai.kernels.evidence.limits import distance, easiest_to_break
 from mobai.kernels.jit.compiled import kernel, record
 from mobai.kernels.models.dispatch import gap_between, knows_noise, planning_noise
 from mobai.kernels.programs.dense import Integers, Matrix, Vector
-from mobai.kernels.stats.observations import BASELINE, BROKEN, KEPT, LIMIT_OPEN, METRIC, ObservationArrays
+from mobai.kernels.stats.observations import (
+    BASELINE,
+    BROKEN,
+    FREE,
+    KEPT,
+    LIMIT_OPEN,
+    METRIC,
+    ObservationArrays,
+    renew_costs,
+)
 
 # Beside the largest gap a smaller one than this is a tie.
 LEAST_SHARE_OF_GAP = 1e-60
@@ -49,10 +58,13 @@ def metric_of(obs: ObservationArrays, rows: int, row: int) -> int:
 def relative_variance(obs: ObservationArrays, best: Integers, variance: Matrix) -> None:
     """Fill in variances in units of each row's largest; estimates near zero are not believed.
 
-    A limit is known exactly: where a row is about one, what stands for the best arm has no variance.
+    Where pulls cost something, an arm's variance is that of what a unit of money buys of it: what is then shared out is
+    the spend. A limit is known exactly: where a row is about one, what stands for the best arm has no variance.
     """
     rows = variance.shape[0]
     objectives = rows - obs.limits.what.shape[0]
+    renew_costs(obs)
+    dearest = dearest_of(obs)
     for row in range(rows):
         m = metric_of(obs, rows, row)
         largest = largest_noise(obs, m)
@@ -60,8 +72,45 @@ def relative_variance(obs: ObservationArrays, best: Integers, variance: Matrix) 
         for i in range(variance.shape[1]):
             share = planning_noise(obs, m, i) / largest if largest > 0.0 else 1.0
             variance[row, i] = share * share if known else max(share * share, LEAST_ESTIMATE)
+            if obs.costs_by[0] != FREE:
+                variance[row, i] *= obs.cost_of[i] / dearest
         if row >= objectives and obs.limits.what[row - objectives, BASELINE] < 0 and best[row] >= 0:
             variance[row, best[row]] = 0.0
+
+
+@kernel
+def dearest_of(obs: ObservationArrays) -> float:
+    """Return what a pull of the dearest arm costs."""
+    found = 0.0
+    for i in range(len(obs.cost_of)):
+        found = max(found, obs.cost_of[i])
+    return found
+
+
+@kernel
+def shares_of_pulls(obs: ObservationArrays, spend: Vector, pulls: Vector) -> None:
+    """Fill in which shares of the pulls are these shares of the spend: the same ones where every pull costs as much."""
+    for i in range(len(spend)):
+        pulls[i] = spend[i]
+    if obs.costs_by[0] != FREE:
+        total = 0.0
+        for i in range(len(spend)):
+            pulls[i] = spend[i] / obs.cost_of[i]
+            total += pulls[i]
+        for i in range(len(spend)):
+            pulls[i] /= total
+
+
+@kernel
+def shares_of_spend(obs: ObservationArrays, weights: Vector) -> None:
+    """Turn shares of the pulls into shares of the spend; in place."""
+    if obs.costs_by[0] != FREE:
+        total = 0.0
+        for i in range(len(weights)):
+            weights[i] *= obs.cost_of[i]
+            total += weights[i]
+        for i in range(len(weights)):
+            weights[i] /= total
 
 
 @kernel

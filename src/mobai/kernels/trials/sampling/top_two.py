@@ -11,7 +11,7 @@ from mobai.kernels.evidence.limits import easiest_to_break, hardest_to_keep
 from mobai.kernels.jit.compiled import entry, kernel
 from mobai.kernels.models.dispatch import contributions
 from mobai.kernels.programs.dense import Integers, Vector
-from mobai.kernels.stats.observations import BASELINE, METRIC, ObservationArrays, count_of
+from mobai.kernels.stats.observations import BASELINE, METRIC, ObservationArrays, count_of, renew_costs
 from mobai.kernels.trials.trial import TrialArrays, begin, climb, draw
 
 
@@ -48,10 +48,18 @@ def choose(obs: ObservationArrays, logs: Vector, coin: float) -> int:
                 cost = obs.costs[k, i] + logs[i]
                 if cost < least:
                     least, m, challenger = cost, k, i
+    renew_costs(obs)
     if obs.limits.what.shape[0] > 0:
         return choose_within_limits(obs, logs, coin)
+    return one_of_pair(obs, m, challenger, coin)
+
+
+@kernel
+def one_of_pair(obs: ObservationArrays, m: int, challenger: int, coin: float) -> int:
+    """Return the leader or its challenger, by the coin: the likelier, the more it contributes for what it costs."""
     leader = obs.leaders[m]
     own, other = contributions(obs, m, leader, challenger)
+    own, other = own / obs.cost_of[leader], other / obs.cost_of[challenger]
     return leader if coin * (own + other) < own else challenger
 
 
@@ -92,8 +100,7 @@ def choose_within_limits(obs: ObservationArrays, logs: Vector, coin: float) -> i
     """Choose an arm that serves the most doubtful requirement; one of two is chosen by a toss of the coin."""
     m, i, which = most_doubtful(obs, logs)
     if which < 0:
-        own, other = contributions(obs, m, obs.leaders[m], i)
-        return obs.leaders[m] if coin * (own + other) < own else i
+        return one_of_pair(obs, m, i, coin)
     base = obs.limits.what[which, BASELINE]
     return i if base < 0 else one_of_a_margin(obs, obs.limits.what[which, METRIC], i, base, coin)
 
@@ -108,4 +115,5 @@ def one_of_a_margin(obs: ObservationArrays, m: int, i: int, base: int, coin: flo
     n, n_base = count_of(obs, m, i), count_of(obs, m, base)
     if min(n, n_base) < 2.0 or not (0.0 < own < math.inf and 0.0 < other < math.inf):
         return i if n <= n_base else base
+    own, other = own / obs.cost_of[i], other / obs.cost_of[base]
     return i if coin * (own + other) < own else base

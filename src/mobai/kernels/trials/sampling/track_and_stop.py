@@ -17,6 +17,7 @@ from mobai.kernels.trials.sampling.planning import (
     largest_noise,
     plan_with,
     relative_variance,
+    shares_of_pulls,
     track,
 )
 from mobai.kernels.trials.trial import least_asked
@@ -65,17 +66,18 @@ def find_limited_oracle(obs: ObservationArrays, plan: PlanArrays) -> None:
                 own[m, i] = 2.0 * ratio * ratio * variance[m, i]
                 lead[m, i] = 2.0 * ratio * ratio * variance[m, plan.best[m]]
     found, _, _ = find_weights(own, lead, plan.best, 0.0, TARGET_GAP, MOST_STEPS)
-    share_out(found, plan.weights)
+    shares_of_pulls(obs, found, plan.weights)
+    share_out(plan.weights)
 
 
 @kernel
-def share_out(found: Vector, weights: Vector) -> None:
-    """Fill in weights in proportion to what was found."""
+def share_out(weights: Vector) -> None:
+    """Make weights add up to one; in place."""
     mass = 0.0
-    for i in range(len(found)):
-        mass += found[i]
-    for i in range(len(found)):
-        weights[i] = found[i] / mass
+    for i in range(len(weights)):
+        mass += weights[i]
+    for i in range(len(weights)):
+        weights[i] /= mass
 
 
 @kernel
@@ -114,4 +116,5 @@ def find_oracle(obs: ObservationArrays, weights: Vector) -> None:
                 scale = 2.0 * ratio * ratio / (variance[m, i] + variance[m, b])
                 own[m, i], lead[m, i] = scale * variance[m, i], scale * variance[m, b]
     found, _, _ = find_weights(own, lead, obs.leaders, 0.0, TARGET_GAP, MOST_STEPS)
-    share_out(found, weights)
+    shares_of_pulls(obs, found, weights)
+    share_out(weights)
