@@ -2,6 +2,7 @@
 
 from mobai.analysis.analyse import Analysis as Analysis
 from mobai.analysis.analyse import analyse as analyse
+from mobai.analysis.segments import analyse_segments as analyse_segments
 from mobai.engine import Engine as Engine
 from mobai.engine import Policy as Policy
 from mobai.engine import Session as Session
@@ -29,6 +30,8 @@ from mobai.live.experiment import Experiment as Experiment
 from mobai.live.race import RaceResult as RaceResult
 from mobai.live.race import race as race
 from mobai.live.race_loop import RaceError as RaceError
+from mobai.live.segments import SegmentedStatus as SegmentedStatus
+from mobai.live.segments import Segments as Segments
 from mobai.live.settings import Settings as Settings
 from mobai.live.status import Status as Status
 from mobai.live.storage import delete as delete

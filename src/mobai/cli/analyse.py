@@ -30,6 +30,7 @@ from mobai.theory.confidence import check_small, resolve_log_inv_delta
 @click.option("--time-column", metavar="COLUMN", help="When each row's arm was chosen; look after each, in that order.")
 @click.option("--item-column", metavar="COLUMN", help="What was measured: arms are compared on the same items.")
 @click.option("--all-items", is_flag=True, help="These items are all there are: which arm is best on this list.")
+@click.option("--segment-column", metavar="COLUMN", help="Say it of every group of visitors, all under one delta.")
 @options.rare_option()
 @options.delta_option()
 @click.option("--plot", metavar="FILE", help="Draw the means with their intervals: .png, .svg or .pdf.")
@@ -43,6 +44,7 @@ def command(
     time_column: str | None,
     item_column: str | None,
     all_items: bool,
+    segment_column: str | None,
     rare: float | None,
     delta: float,
     plot: str | None,
@@ -77,6 +79,12 @@ def command(
     if all_items and item_column is None:
         raise InputError("--all-items", "needs --item-column, which says what was measured")
     limits |= {"time": time_column, "item": item_column, "all_items": all_items}
+    if segment_column is not None:
+        if plot is not None or doubts:
+            raise InputError("--segment-column", "must come with --objective, and without --plot")
+        given = {**limits, "arm": arm_column or "arm", "ordered": ordered, "rare": rare, "delta": delta}
+        _say_segments(file, objectives, segment_column, as_json, given)
+        return
     log = read_log(file, objectives, arm=arm_column or "arm", **limits)
     if len(log.arms) <= loading.MOST_REPORTS:
         interpret()
@@ -90,6 +98,22 @@ def command(
         screen.out.print(screen.laid_out_blocks(views.analysis_blocks(analysis)))
     if plot is not None:
         analysis.plot(plot)
+
+
+def _say_segments(file: str, objectives: tuple[str, ...], column: str, as_json: bool, given: dict[str, Any]) -> None:
+    """Say what a log proves in every segment."""
+    from mobai.analysis.segments import analyse_segments
+
+    found = analyse_segments(file, objectives, column, **given)
+    if as_json:
+        facts = {name: views.analysis_json(one) for name, one in found.items()}
+        click.echo(json.dumps({"delta": given["delta"], "segments": facts}, indent=2, allow_nan=False))
+        return
+    for name, one in found.items():
+        screen.say(f"segment {name}:")
+        screen.out.print(screen.laid_out_blocks(views.analysis_blocks(one)))
+        screen.say()
+    screen.say(f"delta = {given['delta']:g} for all {len(found)} segments together")
 
 
 def _guess(file: str, arm_column: str | None, others: list[str | None], yes: bool, more: str) -> Guess:

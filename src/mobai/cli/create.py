@@ -63,6 +63,13 @@ if TYPE_CHECKING:
 @options.items_option()
 @options.rounds_option()
 @click.option("--ahead", type=click.IntRange(min=1), help="Of items: how far arms may run ahead of each other.")
+@click.option(
+    "--segment",
+    "segments",
+    multiple=True,
+    callback=options.split_at_commas,
+    help="A group of visitors, once for each: an experiment in every one, NAME@SEGMENT, all under one delta.",
+)
 @options.storage_option()
 @click.option("--from", "log", metavar="FILE", help="Take the rows of a log over as its first answers.")
 @click.option("--arm-column", default="arm", show_default=True, help="The column of the log that names the arm.")
@@ -76,6 +83,7 @@ def command(
     log: str | None,
     arm_column: str,
     no_focus: bool,
+    segments: tuple[str, ...],
     **choices: Any,
 ) -> None:
     """Begin the experiment NAME, or the one that the file NAME.toml describes."""
@@ -119,6 +127,11 @@ def command(
             f"a service takes over at most {MOST:,} rows, not {len(found.arms):,}; "
             "create the experiment where its storage is",
         )
+    if segments:
+        if found is not None:
+            raise InputError("--segment", "must come without --from")
+        _begin_segments(storage, name, arms, objectives, segments, {**choices, "focus": not no_focus})
+        return
     known = arms if found is None else found.problem.arms
     experiment = Experiment.create(storage, name, known, objectives, focus=not no_focus, **choices)
     if found is not None:
@@ -129,6 +142,26 @@ def command(
     if found is not None:
         screen.say(f"took over {len(found.arms):,} rows of {log}; {views.verdict_line(experiment.verdict())}")
         screen.say(ASSUMPTION)
+
+
+def _begin_segments(
+    storage: str,
+    name: str,
+    arms: Sequence[str],
+    objectives: Sequence[str],
+    segments: Sequence[str],
+    choices: dict[str, Any],
+) -> None:
+    """Begin an experiment in every segment."""
+    from mobai.live.segments import Segments
+
+    made = Segments.create(storage, name, arms, objectives, segments, **choices)
+    screen.say(f"created {name} in {views.plural(len(made), 'segment')}, delta = {made.delta:g} for all of them:")
+    for experiment in made.values():
+        screen.say(f"  {experiment.name}")
+    screen.say(
+        f"`mobai ask '{next(iter(made.values())).name}'` hands out, `mobai segments '{name}'` shows them together"
+    )
 
 
 def items_named(text: str) -> Any:

@@ -36,6 +36,7 @@ _GROUPS = {
     },
     "Look after it": {
         "experiments": "List the experiments of a storage.",
+        "segments": "Who is best in every group of visitors?",
         "show": "What was an experiment set up with?",
         "pause": "Hand out nothing for a while.",
         "resume": "Hand out assignments again.",

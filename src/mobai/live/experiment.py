@@ -154,7 +154,12 @@ class Experiment(ABC):
         if client is not None:
             from mobai.client.experiment import RemoteExperiment
 
-            plain = {"seed": settings.seed, "max_samples": settings.max_samples, "until": settings.until}
+            plain: dict[str, Any] = {
+                "seed": settings.seed,
+                "max_samples": settings.max_samples,
+                "until": settings.until,
+            }
+            plain |= {} if settings.part is None else {"part": settings.part.facts()}
             given = {**options, **plain, "rule": settings.rule_address, **made_by(by)}
             return RemoteExperiment.create_at(client, {"name": name, **problem_json(problem), **given})
         from mobai.live.local import LocalExperiment

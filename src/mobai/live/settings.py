@@ -15,6 +15,7 @@ from mobai.engine import RARE
 from mobai.engine.asks import AT_ONCE, ORDERS
 from mobai.engine.engine import check_rare
 from mobai.errors import ConflictError, InputError
+from mobai.live.part import Part
 from mobai.problem import Problem
 from mobai.problem.codec import problem_json, problem_of
 from mobai.problem.family import FAMILIES, Quantile, is_number
@@ -87,6 +88,8 @@ class Settings:
         None for any number.
     items_digest
         Tells a list of items from another one of the same size; None where nobody said.
+    part
+        Which segment of which experiment it is, if it is one.
     """
 
     problem: Problem
@@ -104,6 +107,7 @@ class Settings:
     interval_share: float = INTERVAL_SHARE
     evidence: int = EVIDENCE
     max_cost: float | None = None
+    part: Part | None = None
     ahead: int | None = None
     items_digest: str | None = None
 
@@ -161,6 +165,7 @@ class ExperimentOptions(TypedDict, total=False):
     allow_large_delta: bool
     items_digest: str | None
     ahead: int | None
+    part: Part | None
 
 
 def new_settings(
@@ -182,6 +187,7 @@ def new_settings(
     allow_large_delta: bool = False,
     ahead: int | None = None,
     items_digest: str | None = None,
+    part: Part | Mapping[str, Any] | None = None,
 ) -> Settings:
     """Check what was chosen and put the settings together."""
     if not isinstance(allow_large_delta, bool):
@@ -247,6 +253,7 @@ def new_settings(
         ahead=ahead,
         items_digest=items_digest,
         max_cost=None if max_cost is None else float(max_cost),
+        part=Part.of_facts(part) if isinstance(part, Mapping) else part,
     )
 
 
@@ -310,6 +317,7 @@ def to_body(settings: Settings) -> dict[str, Any]:
         **({"order": settings.order} if settings.order != "asked" else {}),
         **({"rare": settings.rare} if settings.rare != RARE and settings.order != AT_ONCE else {}),
         **({"interval_share": settings.interval_share} if settings.interval_share != INTERVAL_SHARE else {}),
+        **({} if settings.part is None else {"part": settings.part.facts()}),
         "evidence": settings.evidence,
     }
 
@@ -327,6 +335,7 @@ def from_body(body: Mapping[str, Any]) -> Settings:
         on_broken=body.get("on_broken", "bar"),
         max_samples=body.get("max_samples"),
         max_cost=body.get("max_cost"),
+        part=None if body.get("part") is None else Part.of_facts(body["part"]),
         until=body.get("until"),
         order=body.get("order", "asked" if body.get("evidence", 1) >= _READS_IN_ORDER else AT_ONCE),
         rare=body.get("rare", RARE if body.get("evidence", 1) >= _READS_IN_ORDER else None),

@@ -10,10 +10,11 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp
 
-from mobai.service.api import admin, experiments, export, work
+from mobai.service.api import admin, experiments, export, segments, work
 from mobai.service.guard import Guard
 from mobai.service.pages import actions, documentation, login, new, reading, settings
 from mobai.service.pages import experiments as experiments_pages
+from mobai.service.pages import segments as segments_pages
 from mobai.service.pages.rendering import page
 from mobai.service.pages.routing import sentence
 from mobai.service.problems import HANDLERS
@@ -50,10 +51,10 @@ def make_app(service: Service, *, hosts: Collection[str] = (), behind_proxy: boo
         exception_handlers={kind: _as_page(handler) for kind, handler in HANDLERS.items()},
     )
     app.state.service = service
-    for part in (work.router, work.drops, experiments.router, export.router, admin.router):
+    for part in (work.router, work.drops, experiments.router, segments.router, export.router, admin.router):
         app.include_router(part, prefix="/api/v1")
     app.include_router(admin.health)
-    for pages in (login, documentation, experiments_pages, actions, reading, new, settings):
+    for pages in (login, documentation, experiments_pages, segments_pages, actions, reading, new, settings):
         app.include_router(pages.router)
     _add_security(app)
     return Guard(app, hosts, service.metrics, behind_proxy)

@@ -56,6 +56,9 @@ class NewExperiment(_Model):
     ] = None
     cost_unit: Annotated[str | None, Field(max_length=100, examples=["USD"])] = None
     max_cost: Annotated[Number | None, Field(description="Hand out nothing once samples have cost this much.")] = None
+    part: Annotated[
+        dict[str, Any] | None, Field(description="Which segment of an experiment it is: of, segment, segments, delta.")
+    ] = None
     delta: Number = 0.05
     rule: Annotated[str, Field(max_length=_LONGEST)] = "top-two"
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
@@ -72,6 +75,13 @@ class NewExperiment(_Model):
         False
     )
     by: By = None
+
+
+class NewSegments(NewExperiment):
+    """An experiment to begin in every segment, as for ``mobai.Segments.create``."""
+
+    segments: Annotated[list[Annotated[str, Field(max_length=_LONGEST)]], Field(min_length=2, max_length=1_000)]
+    shares: Annotated[dict[str, Number] | None, Field(description="Which part of all visitors each segment is.")] = None
 
 
 class DropOlder(_Model):

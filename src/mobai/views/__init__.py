@@ -42,6 +42,7 @@ from mobai.views.race import hardest_items, race_text
 from mobai.views.race_tables import standings_tables
 from mobai.views.report import report_html, report_markdown, summary_page
 from mobai.views.rows import csv_text, json_lines, plain_value
+from mobai.views.segments import segments_headline, segments_json, segments_table, segments_text
 from mobai.views.tables import (
     arms_to_show,
     differences_table,
@@ -126,6 +127,10 @@ __all__ = [
     "report_html",
     "report_markdown",
     "samples_text",
+    "segments_headline",
+    "segments_json",
+    "segments_table",
+    "segments_text",
     "settled_answer",
     "standings",
     "standings_tables",

@@ -73,6 +73,7 @@ async def show(request: Request, name: str, x: str | None = None, y: str | None 
     about["address"] = f"{request.url.scheme}://{request.headers['host']}"
     about["api"] = f"/api/v1/experiments/{quote(name, safe='')}"
     about["sample"], about["on_items"] = await service.read(name, lambda one: (_sample(one), _is_on_items(one)))
+    about["segment"] = await service.read(name, lambda one: one.settings.part)
     about["closed"] = about["state"] == "closed"
     marks = [one["mark"] for one in rendered.facts["happened"]]
     export = f"/api/v1/experiments/{quote(name, safe='')}/assignments"
