@@ -51,6 +51,7 @@ from mobai.problem import Instance as Instance
 from mobai.problem import Objective as Objective
 from mobai.problem import Problem as Problem
 from mobai.problem import Quantile as Quantile
+from mobai.problem import Ratio as Ratio
 from mobai.problem import SharedVariance as SharedVariance
 from mobai.problem import SubGaussian as SubGaussian
 from mobai.problem import UnknownVariance as UnknownVariance

@@ -15,7 +15,8 @@ from mobai.store.journal import MemoryJournal
 
 
 def test_the_fields_are_those_of_the_http_body() -> None:
-    assert set(FIELDS) | {"by"} == set(NewExperiment.model_fields)
+    # Segments say themselves which part each of them is.
+    assert set(FIELDS) | {"by", "part"} == set(NewExperiment.model_fields)
 
 
 def test_the_example_is_created_and_written_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError, did_you_mean
 from mobai.problem import Design, FloatArray, Guardrail, IntArray, Objective, Problem
+from mobai.problem.family import Ratio
 from mobai.problem.problem import read_objectives
 from mobai.rows import frame_columns, number_in, numbers_in, read_rows
 
@@ -86,8 +87,8 @@ def read_log(
     if time is not None:
         columns, tied = _in_order_of(columns, time)
     guarded = [one if isinstance(one, Guardrail) else Guardrail.parse(one) for one in guardrails]
-    named = [(one.name if one.name in columns else one.column, "objectives") for one in metrics]
-    named += [(one.metric if one.metric in columns else one.column, "guardrails") for one in guarded]
+    named = [(name, "objectives") for one in metrics for name in _read_by(one.name, one.columns, columns)]
+    named += [(name, "guardrails") for one in guarded for name in _read_by(one.metric, one.columns, columns)]
     if item is None and all_items:
         raise InputError("all_items", "needs item=, the column that says what was measured")
     if item == arm:
@@ -103,7 +104,7 @@ def read_log(
     known = list(dict.fromkeys(names)) if arms is None else arms
     design = None if item is None else Design("items", len(set(columns[item]))) if all_items else Design("stream")
     problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline, design=design)
-    columns = {**columns, **{one.name: columns[one.column] for one in problem.metrics if one.name not in columns}}
+    columns = {**columns, **{one.name: _column_of(one, columns) for one in problem.metrics if one.name not in columns}}
     place = {name: index for index, name in enumerate(problem.arms)}
     for number, name in enumerate(names, start=1):
         if name not in place:
@@ -111,6 +112,27 @@ def read_log(
     rewards = _table_of(problem, columns)
     items = None if item is None else columns[item]
     return Log(problem, np.array([place[name] for name in names]), rewards, tied, items)
+
+
+def _read_by(name: str, reported: tuple[str, ...], columns: Columns) -> tuple[str, ...]:
+    """Return which columns a metric reads: that of its own name, if there is one, else what is reported for it."""
+    return (name,) if name in columns and name not in reported else reported
+
+
+def _column_of(metric: Objective, columns: Columns) -> list[Any]:
+    """Return the rewards of a metric that no column is called after: what it is a quantile of, or both of a ratio."""
+    if not isinstance(metric.family, Ratio):
+        return list(columns[metric.column])
+    found: list[float | None] = []
+    for number, cells in enumerate(zip(*(columns[one] for one in metric.columns), strict=True), start=1):
+        try:
+            row = dict(zip(metric.columns, cells, strict=True))
+            above, below = (number_in(row, one) for one in metric.columns)
+            whole = above is not None and below is not None
+            found.append(metric.family.packed(metric.name, above or 0.0, below or 0.0) if whole else None)
+        except InputError as error:
+            raise error.within(row=number) from None
+    return found
 
 
 def columns_of(data: Any) -> Columns:

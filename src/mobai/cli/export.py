@@ -45,7 +45,7 @@ def command(name: str, events: bool, storage: str, form: str, out: Path | None, 
     rows = experiment.records()
     unit = ("unit",) if rows and "unit" in rows[0] else ()
     places = ("index", "item") if experiment.problem.design is not None else ()
-    columns = ("id", *unit, "arm", "status", "asked_at", *places, *experiment.problem.metric_names)
+    columns = ("id", *unit, "arm", "status", "asked_at", *places, *experiment.problem.recorded)
     if out is None:
         formats.emit(rows, form, columns, raw=raw)
         return

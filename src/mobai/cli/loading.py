@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # rules takes milliseconds at (K, M) = (20, 10), and a report half of one; but evidence and intervals of these families
 # take some ten milliseconds per arm.
 _SLOW_IN_PYTHON = ("frank-wolfe", "d-tracking")
-_SLOW_FAMILIES = ("bounded", "unknown-variance", "shared-variance", "quantile")
+_SLOW_FAMILIES = ("bounded", "unknown-variance", "shared-variance", "quantile", "ratio")
 _MOST_SLOW_PAIRS = 60
 MOST_REPORTS = 2000
 

@@ -24,6 +24,7 @@ from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR, Paired
 
 _log = logging.getLogger(__name__)
+_RATIO = "above/below:bounded=0..1/0..1"
 
 
 def kernels_are_cold() -> bool:
@@ -52,14 +53,15 @@ def warm_up(rule: SamplingRule) -> None:
 def _play(rule: SamplingRule) -> None:
     """Run a toy experiment to its first choice after the opening."""
     _log.info("loading or compiling the kernels of %s", rule.name)
-    objectives = ["one:gaussian=1", "two:shared-variance", "three:bernoulli"]
+    objectives = ["one:gaussian=1", "two:shared-variance", "three:bernoulli", "four:p50:bounded=0..9:bins=4", _RATIO]
     for guardrails in ([], ["three:at-most=0.5:eps=0.1"]):
         problem = Problem(2, objectives, guardrails=guardrails, baseline="arm 0")
         engine = Engine(problem, rule, GLR(reserve=0.1), log_inv_delta=1e-3, rare=0.02, follows_health=True)
         rng = np.random.default_rng(0)
         for step in range(16):
             arm = engine.choose(rng) if step == 2 else step % 2
-            engine.tell(engine.ask(arm), [float(step), float(step), float(bool(guardrails) or step % 3 == 0)])
+            third = float(bool(guardrails) or step % 3 == 0)
+            engine.tell(engine.ask(arm), [float(step), float(step), third, float(step), float(step)])
         engine.verdict(contention=True)
         engine.intervals()
         engine.forecast()

@@ -147,7 +147,7 @@ def body_of(problem: Problem, reports: Iterable[Report]) -> dict[str, Any]:
 
 def named(problem: Problem, rewards: list[float]) -> dict[str, float | None]:
     """Return rewards by the names of their objectives, without what is missing; None for what will not come."""
-    pairs = zip(problem.metric_names, rewards, strict=True)
+    pairs = problem.named(rewards).items()
     return {name: None if reward == LOST else reward for name, reward in pairs if not math.isnan(reward)}
 
 

@@ -18,7 +18,7 @@ from mobai.errors import ConflictError, InputError
 from mobai.live.part import Part
 from mobai.problem import Problem
 from mobai.problem.codec import problem_json, problem_of
-from mobai.problem.family import FAMILIES, Quantile, is_number
+from mobai.problem.family import FAMILIES, Quantile, Ratio, is_number
 from mobai.problem.objective import is_name
 from mobai.problem.problem import check_case, noise_table
 from mobai.problem.window import span_text
@@ -230,7 +230,7 @@ def new_settings(
         if name in RESERVED or (problem.design is not None and name in RESERVED_PLACES):
             raise InputError("objectives", f"{name!r} cannot be the name of a metric; it is a column of every record")
     for objective in problem.metrics:
-        if type(objective.family) not in (*FAMILIES.values(), Quantile):
+        if type(objective.family) not in (*FAMILIES.values(), Quantile, Ratio):
             raise InputError("objectives", f"the family of {objective.name!r} cannot be read back from a journal")
     x = resolve_log_inv_delta(delta)
     patience = None if expire_after is None else float(expire_after)

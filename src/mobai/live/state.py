@@ -33,7 +33,7 @@ from mobai.live.assignments import (
     PlacedAssignment,
 )
 from mobai.live.health import Health, attrition
-from mobai.live.reports import Report, has_reward, measured, only_new
+from mobai.live.reports import Report, has_reward, measured, named, only_new
 from mobai.live.settings import Settings, from_body, with_arm
 from mobai.live.spending import Spending, room_for, spent_on
 from mobai.live.trace import Series, Trace
@@ -179,7 +179,7 @@ class State:
 
     def told_of(self, number: int) -> Iterable[tuple[str, float]]:
         """Return what was told of an assignment, by objective: NaN for nothing, infinity for what will not come."""
-        return zip(self.problem.metric_names, self.assignments.rewards(number), strict=True)
+        return self.problem.named(self.assignments.rewards(number)).items()
 
     def verdict(self) -> Verdict:
         """Return what is decided, and what was lost."""
@@ -355,7 +355,7 @@ class State:
         told, late = event.body["reports"], event.body.get("late", [])
         reports, _ = only_new(self.problem, self.assignments, told)
         rewards = sum(len(metrics) for _, metrics in told)
-        if rewards + len(late) == 0 or rewards != sum(not math.isnan(one) for _, found in reports for one in found):
+        if rewards + len(late) == 0 or rewards != sum(len(named(self.problem, found)) for _, found in reports):
             raise InputError("it reports what was told before, or nothing")
         self._put_aside(late)
         lapsed = bool(event.body.get("lapsed", False))

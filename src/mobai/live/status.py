@@ -347,5 +347,5 @@ def records_of(
         }
         if place is not None:
             row["index"], row["item"] = place(number)
-        told = zip(problem.metric_names, assignments.rewards(number), strict=True)
+        told = problem.named(assignments.rewards(number)).items()
         yield row | {name: value if math.isfinite(value) else None for name, value in told}

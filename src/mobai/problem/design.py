@@ -59,9 +59,10 @@ class Design:
         if metric.window is not None:
             raise InputError("window", "is not for items and rounds: report what there is, or null", metric=metric.name)
         if family.functional:
+            what = "quantiles" if family.model == "quantile" else "ratios"
             raise InputError(
-                "is a quantile, and differences of quantiles are not quantiles of differences: compare means on items, "
-                "or quantiles of samples of each arm",
+                f"differences of {what} are not {what} of differences: compare means on items, or {what} of samples of "
+                "each arm",
                 metric=metric.name,
             )
         if family.shares_noise:

@@ -24,7 +24,8 @@ FloatArray = npt.NDArray[np.float64]
 _LARGEST = 1e100
 # normal: known standard deviation. student: Gaussian, unknown variance per arm. unit: a known range, scaled to [0, 1].
 # shared: Gaussian, one unknown variance for all arms. quantile: any distribution, of which a quantile is compared.
-MODELS = ("normal", "student", "unit", "shared", "quantile")
+# ratio: pairs of numbers in known ranges, of which the ratio of the totals is.
+MODELS = ("normal", "student", "unit", "shared", "quantile", "ratio")
 _MOST_BINS = 64
 LARGEST_BINS = 10_000
 # Cells that grow: how wide one is, relative to where it lies, and over how many powers of ten they go unless stated.
@@ -32,6 +33,8 @@ _CELL, _DECADES = 0.0125, 6
 # Between which sizes values are told apart where no range is stated.
 _SIZES = (1e-5, 1e9)
 _EVEN_CELLS = 1_000
+# In how many steps each number of a pair is kept, and into how many denominators are divided at most.
+_PAIRS, _MOST_STEPS_BELOW = 2**26, 24
 
 
 def is_number(value: object) -> bool:
@@ -404,6 +407,113 @@ class Quantile(Family):
 
 
 @dataclass(frozen=True)
+class Ratio(Family):
+    """Pairs of numbers, of which the ratio of the totals is compared: revenue per session, where a visitor brings both.
+
+    A reward holds both, in one number (:meth:`packed`); each is kept to a part in 67 million of its range.
+
+    Parameters
+    ----------
+    low, high
+        The range of the numerator; low is 0 or more.
+    least, most
+        The range of the denominator; least is 0 or more.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    least: float = 0.0
+    most: float = 1.0
+    word: ClassVar[str] = "ratio"
+    model: ClassVar[str] = "ratio"
+
+    def __post_init__(self) -> None:
+        """Check both ranges."""
+        for low, high in ((self.low, self.high), (self.least, self.most)):
+            if not is_number(low) or not is_number(high) or not 0 <= low < high:
+                raise InputError(
+                    "bounded", f"of a ratio must be 0 or more, low < high, in either range, not {low!r} and {high!r}"
+                )
+
+    @property
+    def functional(self) -> str:
+        """What is compared."""
+        return "ratio"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where ratios lie."""
+        return self.low / self.most, self.high / self.least if self.least > 0 else math.inf
+
+    @property
+    def points(self) -> tuple[int, int]:
+        """Into how many steps numerators and denominators are divided; whole numbers at their borders, if few."""
+        return Bounded(0, self.high).histogram_bins, self._steps_below
+
+    @property
+    def _steps_below(self) -> int:
+        return int(self.most) if self.most == round(self.most) <= _MOST_STEPS_BELOW else _MOST_STEPS_BELOW
+
+    def accepts(self, reward: float) -> bool:
+        """Whether this is a pair, packed."""
+        return reward == reward and 0 <= reward < _PAIRS * _PAIRS and reward == math.floor(reward)
+
+    @property
+    def accepted(self) -> str:
+        """What a reward must be, in words."""
+        return "reported as its two numbers"
+
+    def packed(self, name: str, above: float, below: float) -> float:
+        """Return one number for a pair; ``name`` is the metric's, for complaints about one of the two."""
+        ranges = (self.low, self.high), (self.least, self.most)
+        for part, value, (low, high) in zip(parts_of(name), (above, below), ranges, strict=True):
+            if not low <= value <= high:
+                raise InputError(None, f"must be a number from {low:g} to {high:g}, not {value!r}", metric=part)
+        return _step_of(above, self.high) * float(_PAIRS) + _step_of(below, self.most)
+
+    def unpacked(self, reward: float) -> tuple[float, float]:
+        """Return the two numbers of a pair: the shortest ones that are kept so."""
+        above, below = divmod(reward, float(_PAIRS))
+        return _shortest(above, self.high), _shortest(below, self.most)
+
+    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:  # noqa: ARG002
+        """Refuse to make rewards up: a ratio says too little about the pairs."""
+        raise InputError(
+            "a ratio of totals says too little about the pairs behind it to plan or simulate with; plan with one of "
+            "the two per visitor, or analyse a log",
+            metric=name,
+        )
+
+    def __str__(self) -> str:
+        """Return the short form: both ranges."""
+        ends = (repr(float(one)) for one in (self.low, self.high, self.least, self.most))
+        return "bounded={}..{}/{}..{}".format(*ends)
+
+
+def _step_of(value: float, most: float) -> int:
+    """Return in which step a number of a pair is kept."""
+    return round(value / most * (_PAIRS - 1))
+
+
+def _shortest(step: float, most: float) -> float:
+    """Return the shortest number that is kept in a step."""
+    exact = step / (_PAIRS - 1) * most
+    for digits in range(18):
+        found = float(f"{exact:.{digits}g}") if digits else 0.0
+        if 0 <= found <= most and _step_of(found, most) == step:
+            return found
+    return min(exact, most)
+
+
+def parts_of(name: str) -> tuple[str, str]:
+    """Return what is reported for a ratio: the columns of its two numbers, which its name says."""
+    above, slash, below = name.partition("/")
+    if not slash or not above.strip() or not below.strip() or "/" in below or above.strip() == below.strip():
+        raise InputError("a ratio is called after what is reported for it, as in revenue/sessions", metric=name)
+    return above.strip(), below.strip()
+
+
+@dataclass(frozen=True)
 class Wins(Family):
     """Any numbers: an arm is better if it is so on more of the things that both are measured on, by however much."""
 
@@ -462,11 +572,22 @@ def parse_family(text: str) -> Family | None:
         if family is Bounded:
             raise InputError("bounded", "needs the range that no reward leaves: bounded=0..1, bounded=0..200")
         return family()
+    if family is Bounded and "/" in value:
+        return _ratio_of(value)
     try:
         numbers = [float(part) for part in value.split("..")] if "..." not in value else []
     except ValueError:
         return None
     return family(*numbers) if len(numbers) == len(stated_fields(family)) else None
+
+
+def _ratio_of(value: str) -> Ratio | None:
+    """Read the two ranges of a ratio, ``0..200/1..20``; None if they are not."""
+    try:
+        (low, high), (least, most) = (map(float, part.split("..")) for part in value.split("/"))
+    except ValueError:
+        return None
+    return Ratio(low, high, least, most)
 
 
 def short_forms() -> list[str]:
@@ -507,8 +628,13 @@ def check_family(family: object, name: str) -> None:
     if (family.model == "normal") != family.known_noise:
         fact = "must say known_noise = True" if family.model == "normal" else "must leave known_noise False"
         raise InputError(f"the family {family.word!r} {fact}, having the model {family.model!r}", metric=name)
-    if family.model == "quantile" and not isinstance(family, Quantile):
-        raise InputError(f"the family {family.word!r} must derive from Quantile to have its model", metric=name)
+    for model, kind in (("quantile", Quantile), ("ratio", Ratio)):
+        if family.model == model and not isinstance(family, kind):
+            raise InputError(
+                f"the family {family.word!r} must derive from {kind.__name__} to have its model", metric=name
+            )
+    if isinstance(family, Ratio):
+        parts_of(name)
     values = [getattr(family, field.name) for field in fields(family)]
     if not all(value is None or is_number(value) for value in values):
         raise InputError(f"the fields of the family {family.word!r} must be numbers, or None", metric=name)

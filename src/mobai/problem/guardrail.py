@@ -12,9 +12,11 @@ from mobai.problem.family import (
     Bounded,
     Family,
     Quantile,
+    Ratio,
     check_family,
     is_number,
     level_of,
+    parts_of,
     short_forms,
 )
 from mobai.problem.objective import (
@@ -106,6 +108,8 @@ class Guardrail:
 
     def _check_range(self, family: Family) -> None:
         """Refuse a limit that every reward keeps, or none."""
+        if isinstance(family, Ratio) and self.within is not None:
+            raise self._complaint("a ratio has no margin; state a limit, at-least= or at-most=")
         low, high = family.range
         if self.limit is not None and not low < self.limit < high:
             raise self._complaint("limit", f"must lie between {low:g} and {high:g}, both excluded")
@@ -121,6 +125,11 @@ class Guardrail:
     def column(self) -> str:
         """What is reported for its metric."""
         return self.metric if self.family is None else column_of(self.metric, self.family)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is reported for its metric: one number, or the two of a ratio."""
+        return parts_of(self.metric) if isinstance(self.family, Ratio) else (self.column,)
 
     @property
     def limit(self) -> float | None:

@@ -13,10 +13,13 @@ from mobai.problem.family import (
     Bounded,
     Family,
     Gaussian,
+    Quantile,
+    Ratio,
     check_family,
     is_number,
     level_of,
     parse_family,
+    parts_of,
     quantile_of,
     short_forms,
 )
@@ -101,6 +104,18 @@ class Objective:
         check_window(self.name, self.family, self.window, self.otherwise)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """What is reported for it: one number, or the two of a ratio."""
+        return parts_of(self.name) if isinstance(self.family, Ratio) else (self.column,)
+
+    def reported(self, reward: float) -> dict[str, float]:
+        """Return a reward by name, as it was reported: that of a ratio as its two numbers."""
+        if not isinstance(self.family, Ratio):
+            return {self.name: reward}
+        pair = self.family.unpacked(reward) if math.isfinite(reward) else (reward, reward)
+        return dict(zip(self.columns, pair, strict=True))
+
+    @property
     def has_worst(self) -> bool:
         """Whether there is a worst that it could be: an end of its range, or the loss of a comparison."""
         return math.isfinite(self.family.range[0]) or self.family.counts_wins
@@ -152,12 +167,12 @@ class Objective:
 
 def called(column: str, family: Family) -> str:
     """Return what a metric is called, given what is reported for it."""
-    return f"{column} {family.functional}" if family.functional else column
+    return f"{column} {family.functional}" if isinstance(family, Quantile) else column
 
 
 def column_of(name: str, family: Family) -> str:
     """Return what is reported for a metric, given what it is called, or that itself."""
-    return name.removesuffix(f" {family.functional}") if family.functional else name
+    return name.removesuffix(f" {family.functional}") if isinstance(family, Quantile) else name
 
 
 def escaped(name: str) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mobai.errors import InputError
 from mobai.problem.costs import Costs
 from mobai.problem.design import Design
-from mobai.problem.family import Gaussian, choices_for
+from mobai.problem.family import Gaussian, Ratio, choices_for
 from mobai.problem.guardrail import Guardrail
 from mobai.problem.objective import Objective, is_name
 
@@ -214,12 +214,24 @@ class Problem:
         """Whether :meth:`check_rewards` would accept all these numbers for a metric."""
         return bool((np.abs(values) <= _LARGEST).all()) and all(map(metric.family.accepts, values.tolist()))
 
+    def named(self, rewards: Iterable[float]) -> dict[str, float]:
+        """Return one reward per metric by name, a ratio as the two numbers that were reported for it.
+
+        Where another metric of that name has a number, that counts: it is kept as exactly as it came.
+        """
+        found: dict[str, float] = {}
+        for metric, reward in zip(self.metrics, rewards, strict=True):
+            for name, value in metric.reported(reward).items():
+                if not math.isfinite(found.get(name, math.nan)) or (name == metric.name and math.isfinite(value)):
+                    found[name] = value
+        return found
+
     def orient(self, rewards: Iterable[float]) -> list[float]:
         """Turn one reward per metric so that more is better."""
         return [reward * sign for reward, sign in zip(rewards, self.signs.tolist(), strict=True)]
 
     def _by_name(self, rewards: Mapping[str, float | None]) -> list[float]:
-        values = [math.nan] * len(self.metrics)
+        values, pairs = [math.nan] * len(self.metrics), dict[int, dict[str, float]]()
         for name, value in rewards.items():
             readers = self.readers(name)
             if value is None:
@@ -231,9 +243,19 @@ class Problem:
             except OverflowError:
                 number = math.inf
             for m in readers:
+                if isinstance(self.metrics[m].family, Ratio) and name != self.metrics[m].name:
+                    pairs.setdefault(m, {})[name] = number
+                    continue
                 if values[m] == values[m] != number:
                     raise InputError(None, f"is given twice, as {values[m]!r} and {number!r}", metric=name)
                 values[m] = number
+        for m, parts in pairs.items():
+            family, columns = self.metrics[m].family, self.metrics[m].columns
+            missing = [column for column in columns if column not in parts]
+            if missing and rewards.get(missing[0], 0) is not None:
+                raise InputError(None, f"must be reported together with {next(iter(parts))}", metric=missing[0])
+            if not missing and isinstance(family, Ratio):
+                values[m] = family.packed(self.metrics[m].name, *(parts[column] for column in columns))
         return values
 
     def readers(self, column: str) -> tuple[int, ...]:
@@ -243,9 +265,14 @@ class Problem:
         return self.columns[column]
 
     @property
+    def recorded(self) -> tuple[str, ...]:
+        """By which names rewards are recorded: those of the metrics, and the two numbers of a ratio."""
+        return tuple(self.named([math.nan] * len(self.metrics)))
+
+    @property
     def reported(self) -> tuple[str, ...]:
         """What a pull brings by name, each once: what people report."""
-        return tuple(dict.fromkeys(metric.column for metric in self.metrics))
+        return tuple(dict.fromkeys(column for metric in self.metrics for column in metric.columns))
 
     def _in_order(self, rewards: npt.ArrayLike) -> list[float]:
         if np.asarray(rewards).dtype.kind in "US":
@@ -282,7 +309,8 @@ def _columns(metrics: Sequence[Objective]) -> dict[str, tuple[int, ...]]:
     """Return which metrics read what is reported under a name; a metric of that very name, before any other."""
     read: dict[str, tuple[int, ...]] = {}
     for m, metric in enumerate(metrics):
-        read[metric.column] = (*read.get(metric.column, ()), m)
+        for column in metric.columns:
+            read[column] = (*read.get(column, ()), m)
     return {**{metric.name: (m,) for m, metric in enumerate(metrics) if metric.name not in read}, **read}
 
 

@@ -54,6 +54,8 @@ def check_window(name: str, family: Family, window: float | None, otherwise: flo
     if not is_number(window) or not 0 < window <= _LONGEST:
         raise InputError("window", f"must be a positive number of seconds, not {window!r}", metric=name)
     low, high = family.range
+    if family.model == "ratio":
+        raise InputError("window", "is not for a ratio: report both of its numbers, or null", metric=name)
     if not (math.isfinite(low) and math.isfinite(high)):
         # Many equal values among others are no noise of a known shape.
         raise InputError("window", "needs a metric with a range: bernoulli, or bounded=LOW..HIGH", metric=name)

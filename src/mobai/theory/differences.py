@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.kernels.evidence import limits as kernels
-from mobai.problem import FloatArray, IntArray, Problem, Quantile
+from mobai.problem import FloatArray, IntArray, Problem, Quantile, Ratio
 from mobai.theory.intervals import Intervals
 from mobai.theory.observations import Observations
 
@@ -58,6 +58,8 @@ def difference_intervals(
         if isinstance(metric.family, Quantile) and math.isinf(high):  # what is beyond the last edge may be anywhere
             most = metric.family.edges[-1] / 2
             lower[m, lower[m] <= -most], upper[m, upper[m] >= most] = low - high, high - low
+        if isinstance(metric.family, Ratio):  # of which the intervals, which hold on the same event, say more
+            lower[m], upper[m] = _by_intervals(means, m, base, metric.sign)
         lower[m], upper[m] = np.maximum(lower[m], low - high), np.minimum(upper[m], high - low)
     better, worse = lower.T > 0, upper.T < 0
     # A decision is one among the arms that take part; it says nothing of a retired one.
@@ -78,6 +80,12 @@ def difference_intervals(
     verdicts = np.where(better, 1, np.where(worse, -1, 0)).astype(np.intp)
     ends = lower.T + 0.0, upper.T + 0.0
     return Differences(base, *ends, verdicts, *lifts_of(base, *ends, means))
+
+
+def _by_intervals(means: Intervals, m: int, base: int, sign: float) -> tuple[FloatArray, FloatArray]:
+    """Return between which numbers oriented differences lie, by the intervals of both arms."""
+    lower, upper = means.lower[:, m] - means.upper[base, m], means.upper[:, m] - means.lower[base, m]
+    return (lower, upper) if sign > 0 else (-upper, -lower)
 
 
 def lifts_of(base: int, lower: FloatArray, upper: FloatArray, means: Intervals) -> tuple[FloatArray, FloatArray]:

@@ -11,7 +11,14 @@ import numpy.typing as npt
 from mobai.kernels.evidence.costs import renew
 from mobai.kernels.evidence.limits import look_at_limits
 from mobai.kernels.evidence.scores import Scoring
-from mobai.kernels.stats.observations import LimitArrays, ObjectiveArrays, ObservationArrays, QuantileArrays
+from mobai.kernels.stats.observations import (
+    RATIO,
+    LimitArrays,
+    ObjectiveArrays,
+    ObservationArrays,
+    QuantileArrays,
+    RatioArrays,
+)
 from mobai.kernels.trials.engine import all_exceed, weigh
 from mobai.problem import FloatArray, Instance
 from mobai.theory.observations import Observations
@@ -165,11 +172,12 @@ def remaining_with_limits(
 
 def _copied(arrays: ObservationArrays) -> ObservationArrays:
     """Return a copy of all arrays."""
-    others = ("objectives", "quantiles", "limits", "work")
+    others = ("objectives", "quantiles", "ratios", "limits", "work")
     fields = {name: value.copy() for name, value in arrays._asdict().items() if name not in others}
     return ObservationArrays(
         objectives=ObjectiveArrays._make(value.copy() for value in arrays.objectives),
         quantiles=QuantileArrays._make(value.copy() for value in arrays.quantiles),
+        ratios=RatioArrays._make(value.copy() for value in arrays.ratios),
         limits=LimitArrays._make(value.copy() for value in arrays.limits),
         work=arrays.work,
         **fields,
@@ -216,16 +224,18 @@ def _alone(arrays: ObservationArrays, m: int) -> ObservationArrays:
     fields = {
         name: value.copy() if name in whole else value[rows].copy()
         for name, value in arrays._asdict().items()
-        if name not in ("objectives", "quantiles", "limits", "eligible", "work")
+        if name not in ("objectives", "quantiles", "ratios", "limits", "eligible", "work")
     }
     described = ObjectiveArrays._make(value[rows] for value in arrays.objectives)
     quantiles = QuantileArrays._make(value[rows].copy() for value in arrays.quantiles)
+    ratios = RatioArrays._make(value[rows].copy() for value in arrays.ratios)
     limits = arrays.limits._asdict().items()
     none = LimitArrays(*(value.copy() if name == "touched" else value[..., :0, :].copy() for name, value in limits))
     return ObservationArrays(
         objectives=described,
         eligible=fields["active"],
         quantiles=quantiles,
+        ratios=ratios,
         limits=none,
         work=arrays.work,
         **fields,
@@ -244,3 +254,6 @@ def _grow_row(arrays: ObservationArrays, m: int, grown: ObservationArrays, row: 
         getattr(grown, name)[row] = getattr(arrays, name)[m] * factors
     grown.histograms[row] = arrays.histograms[m] * factors[:, None]
     grown.quantiles.reached[row] = arrays.quantiles.reached[m] * factors[:, None]
+    if arrays.objectives.model[m] == RATIO:
+        grown.ratios.sums[row] = arrays.ratios.sums[m] * factors[:, None]
+        grown.ratios.grid[row] = arrays.ratios.grid[m] * factors[:, None]

@@ -26,10 +26,11 @@ from mobai.kernels.stats.observations import (
     ObjectiveArrays,
     ObservationArrays,
     QuantileArrays,
+    RatioArrays,
 )
 from mobai.kernels.trials import engine as kernels
 from mobai.problem import FloatArray, Guardrail, IntArray, Problem
-from mobai.problem.family import Quantile
+from mobai.problem.family import Quantile, Ratio
 
 # What cannot be computed from the rest, per arm, and per arm and objective.
 _PER_ARM = ("active", "asked", "answered")
@@ -111,6 +112,7 @@ class Observations:
             undecided=undecided,
             unobserved=np.full(1, arms * objectives),
             quantiles=describe_quantiles(problem),
+            ratios=describe_ratios(problem, with_grid=not counts_pending),
             costs_by=costs_by(problem),
             cost_of=np.array(problem.costs.by_arm) if problem.costs and problem.costs.by_arm else np.ones(arms),
             limits=limits,
@@ -275,7 +277,8 @@ class Observations:
             getattr(changed.arrays, name)[:, kept] = getattr(self.arrays, name)[:, old[kept]]
         for name in _PER_OBJECTIVE:
             getattr(changed.arrays, name)[:] = getattr(self.arrays, name)
-        changed.arrays.quantiles.reached[:, kept] = self.arrays.quantiles.reached[:, old[kept]]
+        for new, before in zip(_detailed(changed.arrays), _detailed(self.arrays), strict=True):
+            new[:, kept] = before[:, old[kept]]
         changed.arrays.limits.evidence[:, :, kept] = self.arrays.limits.evidence[:, :, old[kept]]
         changed.arrays.limits.settled[:, kept] = self.arrays.limits.settled[:, old[kept]]
         changed.arrays.initial[:] = min(self.arrays.initial[0], problem.shape[0])
@@ -289,8 +292,7 @@ class Observations:
         names = (*_PER_ARM, *_STATISTICS, *_PER_OBJECTIVE, "initial")
         offset, limits = self.arrays.objectives.offset, self.arrays.limits
         told = {"told": np.array(self.told), "offset": offset, "claims": limits.evidence, "settled": limits.settled}
-        if self.arrays.quantiles.reached.size:
-            told["reached"] = self.arrays.quantiles.reached
+        told |= {f"detail_{n}": detail for n, detail in enumerate(_detailed(self.arrays)) if detail.size}
         return {**told, **{name: getattr(self.arrays, name) for name in names}}
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
@@ -301,8 +303,9 @@ class Observations:
                 raise ValueError(f"{name}: not {mine.shape} of type {mine.dtype}")
             mine[:] = state[name]
         self.arrays.objectives.offset[:] = state["offset"]
-        if self.arrays.quantiles.reached.size:
-            self.arrays.quantiles.reached[:] = state["reached"]
+        for n, detail in enumerate(_detailed(self.arrays)):
+            if detail.size:
+                detail[:] = state[f"detail_{n}"]
         self.arrays.limits.evidence[:] = state["claims"]
         self.arrays.limits.settled[:] = state["settled"]
         self.told = int(state["told"])
@@ -348,8 +351,27 @@ def describe_objectives(problem: Problem) -> ObjectiveArrays:
     bins = np.array([metric.family.histogram_bins for metric in problem.metrics], np.int64)
     # Copies: read-only arrays are of another type to numba, and a copy of everything would be compiled for anew.
     eps = problem.eps.copy()
-    offset = np.where(bins > 0, low, np.where(models == MODELS.index("quantile"), 0.0, np.nan))
+    offset = np.where(bins > 0, low, np.where(models >= MODELS.index("quantile"), 0.0, np.nan))
     return ObjectiveArrays(models, offset, width.copy(), eps, bins)
+
+
+def describe_ratios(problem: Problem, *, with_grid: bool) -> RatioArrays:
+    """Return what the kernels know about ratios, and no rewards yet; sampling needs no grid."""
+    count, families = len(problem.metrics), {}
+    for m, metric in enumerate(problem.metrics):
+        if isinstance(metric.family, Ratio):
+            families[m] = metric.family
+    scale, points = np.ones(count), np.zeros((count, 2), np.int64)
+    for m, family in families.items():
+        scale[m], points[m] = family.high / family.most, family.points
+    cells = int((points + 1).prod(axis=1).max()) if families and with_grid else 0
+    arms, kept = problem.shape[0], count if families else 0
+    return RatioArrays(problem.signs.copy(), scale, points, np.zeros((kept, arms, 5)), np.zeros((kept, arms, cells)))
+
+
+def _detailed(arrays: ObservationArrays) -> tuple[FloatArray, ...]:
+    """Return what is kept of rewards of which not the mean is compared, by objective and arm."""
+    return arrays.quantiles.reached, arrays.ratios.sums, arrays.ratios.grid
 
 
 def costs_by(problem: Problem) -> npt.NDArray[np.int64]:

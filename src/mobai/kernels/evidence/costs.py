@@ -11,8 +11,14 @@ import math
 
 from mobai.kernels.jit.compiled import entry, inner_kernel, kernel
 from mobai.kernels.models import normal
-from mobai.kernels.models.dispatch import compares_quantiles, estimated_cost, is_gaussian, renew_noise, shares_noise
-from mobai.kernels.models.quantile import estimate
+from mobai.kernels.models.dispatch import (
+    compares_means,
+    estimate,
+    estimated_cost,
+    is_gaussian,
+    renew_noise,
+    shares_noise,
+)
 from mobai.kernels.programs.dense import Matrix
 from mobai.kernels.stats.observations import ObservationArrays, find_leader, leader_after
 
@@ -94,7 +100,7 @@ def renew(obs: ObservationArrays) -> None:
             if obs.counts[m, i] == 0.0:
                 obs.means[m, i] = -math.inf
                 obs.unobserved[0] += 1
-            elif compares_quantiles(obs, m):
+            elif not compares_means(obs, m):
                 obs.means[m, i] = estimate(obs, m, i)
             if i == 0 or not shares_noise(obs, m):
                 renew_noise(obs, m, i)

@@ -13,9 +13,9 @@ import math
 import numpy as np
 
 from mobai.kernels.jit.compiled import inner_kernel, kernel
-from mobai.kernels.models import normal, quantile, shared, student, unit
+from mobai.kernels.models import normal, quantile, ratio, shared, student, unit
 from mobai.kernels.programs.dense import Matrix, Vector
-from mobai.kernels.stats.observations import NORMAL, QUANTILE, SHARED, STUDENT, UNIT, ObservationArrays
+from mobai.kernels.stats.observations import NORMAL, QUANTILE, RATIO, SHARED, STUDENT, UNIT, ObservationArrays
 
 
 @inner_kernel
@@ -37,9 +37,27 @@ def has_range(obs: ObservationArrays, m: int) -> bool:
 
 
 @inner_kernel
-def compares_quantiles(obs: ObservationArrays, m: int) -> bool:
-    """Whether what is compared is a quantile of the rewards, not their mean."""
-    return obs.objectives.model[m] == QUANTILE
+def compares_means(obs: ObservationArrays, m: int) -> bool:
+    """Whether what is compared is the mean of the rewards, not another number of theirs."""
+    return obs.objectives.model[m] < QUANTILE
+
+
+@kernel
+def take_in(obs: ObservationArrays, m: int, arm: int, reward: float) -> None:
+    """Enter a reward of which not the mean is compared; in place."""
+    if obs.objectives.model[m] == QUANTILE:
+        quantile.count_reward(obs, m, arm, reward)
+    else:
+        ratio.add_pair(obs, m, arm, reward)
+    obs.means[m, arm] = estimate(obs, m, arm)
+
+
+@kernel
+def estimate(obs: ObservationArrays, m: int, arm: int) -> float:
+    """Return what is compared, where it is not the mean, as it looks."""
+    if obs.objectives.model[m] == QUANTILE:
+        return quantile.estimate(obs, m, arm)
+    return ratio.estimate(obs, m, arm)
 
 
 @inner_kernel
@@ -69,6 +87,8 @@ def estimate_noise(obs: ObservationArrays, m: int, i: int) -> None:
         student.renew_noise(obs, m, i)
     elif obs.objectives.model[m] == QUANTILE:
         quantile.renew_noise(obs, m, i)
+    elif obs.objectives.model[m] == RATIO:
+        ratio.renew_noise(obs, m, i)
     else:
         unit.renew_noise(obs, m, i)
 
@@ -89,6 +109,8 @@ def estimated_cost(obs: ObservationArrays, m: int, best: int, i: int) -> float:
     if obs.objectives.model[m] == QUANTILE:
         own, other = quantile.pair_costs(obs, m, best, i)
         return own + other
+    if obs.objectives.model[m] == RATIO:
+        return normal.pair_cost(obs, m, best, i)
     if unit.is_behind(obs, m, best, i):
         return 0.0
     own, other = unit.pair_costs(obs, m, best, i)
@@ -171,6 +193,8 @@ def pair_score(
         return student.pair_score(obs, m, b, i, shift, rivals, level, beyond)
     if model == QUANTILE:
         return quantile.pair_score(obs, m, b, i, shift, level, beyond)
+    if model == RATIO:
+        return ratio.pair_score(obs, m, b, i, shift, level, beyond)
     return unit.pair_score(obs, m, b, i, shift, level, beyond)
 
 
@@ -186,6 +210,8 @@ def claim_score(obs: ObservationArrays, m: int, i: int, null: float, apart: floa
         return student.claim_score(obs, m, i, apart)
     if model == QUANTILE:
         return quantile.claim_score(obs, m, i, null, above)
+    if model == RATIO:
+        return ratio.claim_score(obs, m, i, null, above)
     return unit.claim_score(obs, m, i, null, above)
 
 
@@ -222,6 +248,8 @@ def interval(
         return unit.interval(obs, m, levels, known)
     if model == QUANTILE:
         return quantile.interval(obs, m, levels)
+    if model == RATIO:
+        return ratio.interval(obs, m, levels)
     if model == SHARED:
         half = shared.half_width(obs, m, levels, noise_level)
     else:

@@ -11,9 +11,9 @@ from mobai.kernels.jit.compiled import inner_kernel, kernel, record
 from mobai.kernels.programs.dense import Cube, Integers, IntMatrix, Matrix, Vector
 
 # How the rewards of an objective are modelled: known sd, unknown sd per arm, a known range, one unknown sd; or nothing
-# is known of them, and a quantile is compared.
-MODELS = ("normal", "student", "unit", "shared", "quantile")
-NORMAL, STUDENT, UNIT, SHARED, QUANTILE = range(len(MODELS))
+# is known of them, and a quantile is compared; or they are pairs, and the ratio of their totals is.
+MODELS = ("normal", "student", "unit", "shared", "quantile", "ratio")
+NORMAL, STUDENT, UNIT, SHARED, QUANTILE, RATIO = range(len(MODELS))
 # What is kept of the opening of an objective with one unknown sd, by arm: rewards, their sum, their scatter; and the
 # scatter of the first two, NaN as long as it is not known, infinite if there was never a moment with two.
 COUNT, SUM, SCATTER, PAIR = 0, 1, 2, 3
@@ -49,7 +49,7 @@ ROUNDING = 1e-15
 class ObjectiveArrays(NamedTuple):
     """What is known about each objective."""
 
-    model: Integers  # NORMAL, STUDENT, UNIT, SHARED or QUANTILE
+    model: Integers  # NORMAL, STUDENT, UNIT, SHARED, QUANTILE or RATIO
     offset: Vector  # what means are relative to: the lower end of the range, else the first reward; NaN before it
     width: Vector  # of their range; UNIT only
     eps: Vector  # the indifference zone
@@ -65,6 +65,17 @@ class QuantileArrays(NamedTuple):
     edges: Matrix  # between which oriented rewards are counted
     gains: Matrix  # the logarithms of what a bet makes of its stake when it wins: of those above, then of those below
     reached: Cube  # objective, arm, edge: how many rewards are at most it
+
+
+@record
+class RatioArrays(NamedTuple):
+    """What is known about objectives of which a ratio of totals is compared, and how many pairs lie where."""
+
+    sign: Vector  # of each objective: -1 where a small ratio is better
+    scale: Vector  # the largest numerator over the largest denominator
+    points: IntMatrix  # into how many steps numerators and denominators are divided
+    sums: Cube  # objective, arm: of numerators, denominators and their products
+    grid: Cube  # objective, arm, point; where evidence is weighed
 
 
 @record
@@ -112,6 +123,7 @@ class ObservationArrays(NamedTuple):
     undecided: Integers  # of each objective: 1 if it is to be sampled for
     unobserved: Integers  # one number: how many arms and objectives have no reward
     quantiles: QuantileArrays  # QUANTILE only
+    ratios: RatioArrays  # RATIO only
     costs_by: Integers  # the metric whose mean is what a pull costs, FREE or STATED; and its sign
     cost_of: Vector  # what a pull of each arm costs, which sampling reads and evidence does not
     limits: LimitArrays  # the guardrails

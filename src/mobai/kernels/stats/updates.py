@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from mobai.kernels.jit.compiled import inner_kernel
-from mobai.kernels.models.dispatch import compares_quantiles, has_range, shares_noise
-from mobai.kernels.models.quantile import count_reward, estimate
+from mobai.kernels.models.dispatch import compares_means, has_range, shares_noise, take_in
 from mobai.kernels.models.shared import advance_opening
 from mobai.kernels.models.unit import add_to_histogram
 from mobai.kernels.stats.observations import OVER, ObservationArrays
@@ -32,9 +31,8 @@ def add_reward(obs: ObservationArrays, m: int, arm: int, reward: float) -> None:
     obs.scatter[m, arm] += (value - before) * (value - mean)
     if has_range(obs, m) and obs.histograms.shape[2] > 0:
         add_to_histogram(obs, m, arm, value)
-    if compares_quantiles(obs, m):
-        count_reward(obs, m, arm, reward)
-        obs.means[m, arm] = estimate(obs, m, arm)
+    if not compares_means(obs, m):
+        take_in(obs, m, arm, reward)
 
 
 @inner_kernel

@@ -23,7 +23,7 @@ from mobai.problem import (
     SubGaussian,
     UnknownVariance,
 )
-from mobai.research.audit import designs, pools
+from mobai.research.audit import designs, groups, pools
 from mobai.research.audit import reporting_schemes as schemes
 from mobai.research.audit.controls import PeekedTest
 from mobai.research.audit.reporting_schemes import ReportingScheme
@@ -136,7 +136,7 @@ def _noise(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, int], np
 
 def all_cases(scale: float = 1.0) -> list[Case]:
     """Return every line of the audit; ``scale`` multiplies the numbers of trials."""
-    cases = [*_families(), *_thresholds(), *_reporting_schemes(), *_designs(), *_limits(), *_controls()]
+    cases = [*_families(), *_thresholds(), *_reporting_schemes(), *_designs(), *_groups(), *_limits(), *_controls()]
     return [case._replace(trials=max(round(case.trials * scale), 20)) for case in cases]
 
 
@@ -202,6 +202,18 @@ def _designs() -> Iterator[Case]:
     yield Case(
         "averages, by day and by night", "gaussian", apart, Uniform(), stopping, TEN_PERCENT, 300, 400, False, door=door
     )
+
+
+def _groups() -> Iterator[Case]:
+    """Compare ratios of totals, and decide segment by segment."""
+    nothing, mixture = duel(KINDS[0]), GLR("mixture")
+    for name, door, pulls, valid in (
+        ("ratios of totals", groups.ratios, 300, True),
+        ("means of ratios", groups.means_of_ratios, 1000, False),
+        ("twenty segments", groups.segments, 400, True),
+        ("twenty segments, all of delta in each", groups.segments_with_all_of_delta, 400, False),
+    ):
+        yield Case(name, "groups", nothing, Uniform(), mixture, TEN_PERCENT, 300, pulls, valid, door=door)
 
 
 def _limits() -> Iterator[Case]:

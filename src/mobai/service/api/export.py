@@ -71,7 +71,7 @@ async def as_parquet(request: Request, name: str) -> Response:
 def _columns(experiment: Experiment) -> list[str]:
     unit = ["unit"] if experiment.has_units else []
     places = ["index", "item"] if experiment.problem.design is not None else []
-    return ["id", *unit, "arm", "status", "asked_at", *places, *experiment.problem.metric_names]
+    return ["id", *unit, "arm", "status", "asked_at", *places, *experiment.problem.recorded]
 
 
 async def _streamed(
