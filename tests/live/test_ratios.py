@@ -19,6 +19,7 @@ from mobai.kernels.trials.engine import weigh
 from mobai.problem import FloatArray
 from mobai.problem.codec import problem_json, problem_of
 from mobai.store.journal import MemoryJournal
+from mobai.theory.forecast import forecast_samples
 from mobai.theory.observations import Moment, Observations
 from mobai.theory.thresholds import no_prices
 
@@ -209,8 +210,28 @@ def test_logs_and_what_cannot_be() -> None:
         mobai.analyse([{"arm": "a", "revenue": 99, "sessions": 1}, *rows], [SPEC])
     with pytest.raises(InputError, match="there is no column 'sessions'"):
         mobai.analyse([{"arm": "a", "revenue": 3}], [SPEC])
-    with pytest.raises(InputError, match="too little about the pairs"):
-        Instance([[1.0], [2.0]], objectives=[SPEC])
+    with pytest.raises(InputError, match="must lie between 0 and 64"):
+        Instance([[1.0], [20.0]], objectives=[SPEC])
+
+
+def test_simulations_and_plans() -> None:
+    instance = Instance([[2.0], [3.0]], 2.0, ["a", "b"], objectives=[SPEC])
+    family = instance.objectives[0].family
+    assert isinstance(family, Ratio)
+    drawn = [
+        family.unpacked(one) for one in family.draw(3.0, 2.0, np.random.default_rng(0).normal(size=20_000)).tolist()
+    ]
+    above, below = np.array(drawn).sum(axis=0)
+    assert above / below == pytest.approx(3.0, rel=0.02)
+    assert np.std([y for y, _ in drawn]) / 4 == pytest.approx(2.0, rel=0.02)
+    found = mobai.simulate(instance, "top-two", trials=20, deltas=[0.05], seed=1)
+    (row,) = found.summary()
+    assert (row.error, row.stopped) == (0, 20)
+    bound = mobai.lower_bound(instance)
+    planned = forecast_samples(instance, bound.weights, math.log(20))
+    assert 0.4 * planned < row.mean < 2.5 * planned
+    assert row.bound is not None
+    assert row.bound < row.mean
 
 
 @pytest.mark.parametrize(

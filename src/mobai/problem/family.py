@@ -476,13 +476,25 @@ class Ratio(Family):
         above, below = divmod(reward, float(_PAIRS))
         return _shortest(above, self.high), _shortest(below, self.most)
 
-    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:  # noqa: ARG002
-        """Refuse to make rewards up: a ratio says too little about the pairs."""
-        raise InputError(
-            "a ratio of totals says too little about the pairs behind it to plan or simulate with; plan with one of "
-            "the two per visitor, or analyse a log",
-            metric=name,
-        )
+    @property
+    def middle(self) -> float:
+        """The denominator of pairs that are made up."""
+        return 0.5 * (self.least + self.most)
+
+    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
+        """Return the standard deviation of the numerator over the middle denominator: stated, or the largest."""
+        found: FloatArray = _noise_in_range(self._above, name, means * self.middle, stated * self.middle) / self.middle
+        return found
+
+    def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
+        """Return pairs with this ratio, packed: all with the middle denominator, and numerators as in a range."""
+        above = _draw_in_range(*self._above.range, mean * self.middle, sd * self.middle, noise)
+        packed: FloatArray = np.round(above / self.high * (_PAIRS - 1)) * _PAIRS + _step_of(self.middle, self.most)
+        return packed
+
+    @property
+    def _above(self) -> Bounded:
+        return Bounded(self.low, self.high)
 
     def __str__(self) -> str:
         """Return the short form: both ranges."""

@@ -361,12 +361,13 @@ def describe_ratios(problem: Problem, *, with_grid: bool) -> RatioArrays:
     for m, metric in enumerate(problem.metrics):
         if isinstance(metric.family, Ratio):
             families[m] = metric.family
-    scale, points = np.ones(count), np.zeros((count, 2), np.int64)
+    scale, middle, points = np.ones(count), np.ones(count), np.zeros((count, 2), np.int64)
     for m, family in families.items():
-        scale[m], points[m] = family.high / family.most, family.points
+        scale[m], middle[m], points[m] = family.high / family.most, family.middle / family.most, family.points
     cells = int((points + 1).prod(axis=1).max()) if families and with_grid else 0
     arms, kept = problem.shape[0], count if families else 0
-    return RatioArrays(problem.signs.copy(), scale, points, np.zeros((kept, arms, 5)), np.zeros((kept, arms, cells)))
+    sums, grid = np.zeros((kept, arms, 5)), np.zeros((kept, arms, cells))
+    return RatioArrays(problem.signs.copy(), scale, middle, points, sums, grid)
 
 
 def _detailed(arrays: ObservationArrays) -> tuple[FloatArray, ...]:

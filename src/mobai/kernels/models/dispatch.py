@@ -267,3 +267,5 @@ def make_up_details(obs: ObservationArrays) -> None:
             unit.make_up_histograms(obs, m)
         elif obs.objectives.model[m] == QUANTILE:
             quantile.make_up_counts(obs, m)
+        elif obs.objectives.model[m] == RATIO:
+            ratio.make_up_pairs(obs, m)

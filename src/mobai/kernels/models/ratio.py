@@ -211,3 +211,31 @@ def interval(obs: ObservationArrays, m: int, levels: Vector) -> tuple[Vector, Ve
     lower, upper = np.empty_like(levels), np.empty_like(levels)
     bound_ratios(obs, m, levels, lower, upper)
     return (lower, upper) if obs.ratios.sign[m] > 0 else (-upper, -lower)
+
+
+def make_up_pairs(obs: ObservationArrays, m: int) -> None:
+    """Make up pairs with the ratios and the scatter there are, all with one denominator; in place.
+
+    Numerators are at the ends of their range, or at their mean.
+    """
+    rows, columns = obs.ratios.points[m].tolist()
+    counts, x, scale = obs.counts[m], float(obs.ratios.middle[m]), float(obs.ratios.scale[m])
+    mean = np.clip(np.abs(obs.means[m]) / scale * x, 0.0, 1.0)
+    variance = obs.scatter[m] / np.maximum(counts, 1.0) * (x / scale) ** 2
+    largest = mean * (1.0 - mean)
+    extreme = np.divide(variance, largest, out=np.ones_like(mean), where=largest > 0).clip(0.0, 1.0)
+    obs.ratios.sums[m] = obs.ratios.grid[m] = 0.0
+    for y, share in (
+        (np.zeros_like(mean), extreme * (1 - mean)),
+        (np.ones_like(mean), extreme * mean),
+        (mean, 1 - extreme),
+    ):
+        weights = counts * share
+        for column, value in ((Y, y), (X, x), (YY, y * y), (XY, x * y), (XX, x * x)):
+            obs.ratios.sums[m, :, column] += weights * value
+        j, k = np.minimum((y * rows).astype(np.intp), rows - 1), min(int(x * columns), columns - 1)
+        above, right = y * rows - j, x * columns - k
+        for step, part in ((0, 1 - above), (1, above)):
+            for side, half in ((0, 1 - right), (1, right)):
+                place = (j + step) * (columns + 1) + k + side
+                obs.ratios.grid[m, np.arange(len(counts)), place] += weights * part * half

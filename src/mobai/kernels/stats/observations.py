@@ -73,6 +73,7 @@ class RatioArrays(NamedTuple):
 
     sign: Vector  # of each objective: -1 where a small ratio is better
     scale: Vector  # the largest numerator over the largest denominator
+    middle: Vector  # the denominator of pairs that are made up, as a share of the largest
     points: IntMatrix  # into how many steps numerators and denominators are divided
     sums: Cube  # objective, arm: of numerators, denominators and their products
     grid: Cube  # objective, arm, point; where evidence is weighed
