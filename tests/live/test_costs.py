@@ -125,6 +125,23 @@ def test_a_metric_says_what_a_sample_cost() -> None:
     assert test.replay().spending == spending
 
 
+def test_a_budget_binds_before_any_cost_is_known() -> None:
+    """A pool of workers asks before anybody has told what a sample cost: each may cost as much as it can."""
+    metrics = ["right:bernoulli", "usd:min:bounded=0..5"]
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b"], metrics, cost_metric="usd", max_cost=20)
+    given = [*test.ask(1), *test.ask(1), *test.ask(1), *test.ask(1)]
+    with pytest.raises(ConflictError, match="max_cost = 20 usd"):
+        test.ask(1)
+    test.tell_all([(one, {"right": 1, "usd": 1.0}) for one in given])
+    status = test.status()
+    assert status.spending is not None
+    assert (status.spending.spent, status.spending.estimated) == (4.0, False)
+    assert len(test.ask(1)) == 1
+    spending = test.status().spending
+    assert spending is not None
+    assert spending.words.startswith("about 5 of 20 usd spent")
+
+
 def test_sampling_by_a_metric_is_sampling_by_its_means() -> None:
     means = [[0.7, 0.2], [0.6, 4.0], [0.5, 1.0]]
     objectives = ["score:bounded=0..1", "usd:min:bounded=0..5"]
@@ -142,6 +159,7 @@ def test_sampling_by_a_metric_is_sampling_by_its_means() -> None:
         ({"costs": {"small": 1}}, "must have one for each of small, large, other; see 'large'"),
         ({"costs": {**COSTS, "huge": 3}}, "see 'huge'"),
         ({"costs": [1, 2]}, "must be 3 numbers, one for each arm"),
+        ({"costs": 5}, "must be 3 numbers, one for each arm"),
         ({"costs": [1, 0, 2]}, "must be numbers above 0, not 0"),
         ({"costs": [1, float("nan"), 2]}, "must be numbers above 0"),
         ({"costs": [1e-6, 1e6, 2]}, "at most 1e+09 times"),

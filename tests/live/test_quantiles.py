@@ -44,6 +44,7 @@ def test_a_quantile_is_called_after_its_column_and_several_read_one() -> None:
     with pytest.raises(InputError, match="names must be among latency, clicks"):
         problem.check_rewards({"latencies": 3})
     assert problem_of(problem_json(problem)) == problem
+    assert Quantile(1 / 3) == Objective.parse("x:p33.33333333").family
     assert Objective("latency", "min", Quantile(0.95)) == Objective.parse("latency:min:p95")
     assert Guardrail.parse(SLOW).column == "latency"
 
@@ -67,8 +68,10 @@ def test_a_limit_has_the_range_of_the_objective_that_reads_its_column(limit: str
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("latency:min:p0", "level must be between 0 and 1"),
-        ("latency:min:p100", "level must be between 0 and 1"),
+        ("latency:min:p0", "level must be from p0.0001 to p99.9999"),
+        ("latency:min:p100", "level must be from p0.0001 to p99.9999"),
+        ("latency:min:p99.99999999999", "level must be from p0.0001"),
+        ("latency:p50:bounded=0..1e-320", "the range must reach"),
         ("latency:p95:bernoulli", "state nothing but a range"),
         ("latency:p95:unknown-variance", "state nothing but a range"),
         ("latency:p95:bins=10", "bins belongs to"),
@@ -91,9 +94,39 @@ def test_what_is_refused_and_what_counts_as_an_end(way: str) -> None:
     problem = Problem(["a", "b"], [f"x:{way}:p50"])
     with pytest.raises(InputError, match="0 or more, unless a range is stated"):
         problem.check_rewards({"x": -1})
+    with pytest.raises(InputError, match="must lie between 0 and inf"):
+        mobai.Instance([[-1.0], [1.0]], objectives=[f"x:{way}:p50"])
     for value in (0.0, 1e-9, 1e12):
         assert problem.check_rewards({"x": value}) == [value]
-    assert Problem(["a", "b"], ["x:p50:bounded=-5..5"]).check_rewards({"x": -100}) == [-100.0]
+    with pytest.raises(InputError, match="a number from -5 to 5, not -100"):
+        Problem(["a", "b"], ["x:p50:bounded=-5..5"]).check_rewards({"x": -100})
+
+
+@pytest.mark.parametrize("way", ["min", "max"])
+def test_beyond_a_billion_nothing_is_told_apart_and_nothing_is_said(way: str) -> None:
+    """Values in nanoseconds were counted as a billion each, and two seconds and five were called equal."""
+    rng, means = np.random.default_rng(0), {"a": 5e9, "b": 2e9}
+    rows = [{"arm": arm, "ns": float(rng.normal(means[arm], 1e8)), "c": 1} for _ in range(500) for arm in "ab"]
+    found = mobai.analyse(rows, [f"ns:{way}:p50:eps=1000"], baseline="a")
+    assert found.verdict.decisions == (None,)
+    assert found.verdict.contention[0].within is None
+    assert found.verdict.contention[0].apart is None
+    assert found.differences is not None
+    assert np.isinf(found.differences.lower[1]).all()
+    assert np.isinf(found.differences.upper[1]).all()
+    assert np.isinf(found.intervals.upper).all()
+    limited = mobai.analyse(rows, ["c:bernoulli"], guardrails=["ns:p50:at-least=3e9:eps=1000"])
+    assert [state.name for state in limited.verdict.limits[0]] == ["OPEN", "OPEN"]
+    below = mobai.analyse(rows, ["c:bernoulli"], guardrails=["ns:p50:at-least=1e8:eps=1e7"])
+    assert [state.name for state in below.verdict.limits[0]] == ["KEPT", "KEPT"]
+
+
+def test_equal_values_are_no_doubt() -> None:
+    rows = [{"arm": arm, "l": value} for arm, value in (("a", 5.0), ("b", 6.0))] * 600
+    found = mobai.analyse(rows, ["l:min:p50"])
+    assert found.verdict.certified
+    assert found.verdict.answers == ("a",)
+    assert found.verdict.decisions[0] is not None
 
 
 def test_a_live_experiment_decides_and_a_snapshot_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

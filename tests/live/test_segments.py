@@ -132,6 +132,26 @@ def test_taken_up_again_and_finished_if_somebody_was_interrupted() -> None:
         Segments.load(journal, "nothing")
 
 
+def test_other_segments_of_that_name_are_refused_and_leave_nothing() -> None:
+    journal = MemoryJournal()
+    begun(journal)
+    with pytest.raises(ConflictError, match="in other segments: young, old, other"):
+        Segments.create(journal, "landing", ARMS, ["signup:bernoulli"], ["here", "there"])
+    Experiment.create(journal, "taken@b", ARMS, ["signup:bernoulli"])
+    with pytest.raises(ConflictError, match="there is another experiment 'taken@b'"):
+        Segments.create(journal, "taken", ARMS, ["signup:bernoulli"], ["a", "b"])
+    assert sorted(journal.names()) == ["landing@old", "landing@other", "landing@young", "taken@b"]
+
+
+def test_a_segment_that_is_gone_is_named() -> None:
+    journal = MemoryJournal()
+    begun(journal)
+    journal.delete("landing@old")
+    with pytest.raises(NotFoundError, match="the segment 'old' of 'landing' is gone"):
+        Segments.load(journal, "landing")
+    assert list(begun(journal)) == list(CHANCES)
+
+
 def test_visitors_of_no_segment() -> None:
     test = begun()
     assert test.of("martian").name == "landing@other"
@@ -229,5 +249,8 @@ def test_logs_are_analysed_segment_by_segment(tmp_path: Path) -> None:
     assert "delta = 0.05 for all 3 segments together" in text
     with pytest.raises(InputError, match="there is no column 'sex'"):
         analyse_segments(rows, ["click:bernoulli"], "sex")
+    for column in ("arm", "click"):
+        with pytest.raises(InputError, match="must be another column"):
+            analyse_segments(rows, ["click:bernoulli"], column)
     with pytest.raises(InputError, match="is empty"):
         analyse_segments([*rows, {"arm": "bold", "click": 1}], ["click:bernoulli"], "age")

@@ -9,6 +9,7 @@ from mobai.analysis.analyse import Analysis, analyse
 from mobai.analysis.logs import columns_of
 from mobai.errors import InputError
 from mobai.problem import Objective
+from mobai.problem.problem import read_objectives
 from mobai.theory.confidence import check_small
 
 
@@ -38,6 +39,9 @@ def analyse_segments(
     columns = columns_of(data)
     if not isinstance(segment, str) or segment not in columns:
         raise InputError("segment", f"there is no column {segment!r}; there are {', '.join(map(str, columns))}")
+    read = [column for one in read_objectives(objectives) for column in (one.name, *one.columns)]
+    if segment in (options.get("arm", "arm"), *read):
+        raise InputError("segment", f"must be another column than those of the arm and the metrics, not {segment!r}")
     cells = [str(cell) if cell not in (None, "") else "" for cell in columns[segment]]
     if "" in cells:
         raise InputError(segment, "is empty; name those of no group other", row=cells.index("") + 1)

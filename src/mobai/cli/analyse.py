@@ -70,6 +70,7 @@ def command(
     if not objectives:
         more = "" if item_column is None else f" --item-column {shlex.quote(item_column)}"
         more += " --all-items" if all_items else ""
+        more += "" if segment_column is None else f" --segment-column {shlex.quote(segment_column)}"
         guessed = _guess(file, arm_column, [time_column, item_column], yes, more)
         arm_column, objectives, doubts = guessed.arm, guessed.objectives, [GUESSED]
     if item_column is not None and (ordered or time_column is not None):

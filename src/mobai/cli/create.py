@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,8 @@ if TYPE_CHECKING:
     "segments",
     multiple=True,
     callback=options.split_at_commas,
-    help="A group of visitors, once for each: an experiment in every one, NAME@SEGMENT, all under one delta.",
+    help="A group of visitors, once for each: an experiment in every one, NAME@SEGMENT, all under one delta; with "
+    "young=0.4, its share of all visitors.",
 )
 @options.storage_option()
 @click.option("--from", "log", metavar="FILE", help="Take the rows of a log over as its first answers.")
@@ -155,13 +157,31 @@ def _begin_segments(
     """Begin an experiment in every segment."""
     from mobai.live.segments import Segments
 
-    made = Segments.create(storage, name, arms, objectives, segments, **choices)
+    shares = _shares_in(segments)
+    named = list(segments if shares is None else shares)
+    made = Segments.create(storage, name, arms, objectives, named, shares=shares, **choices)
     screen.say(f"created {name} in {views.plural(len(made), 'segment')}, delta = {made.delta:g} for all of them:")
     for experiment in made.values():
         screen.say(f"  {experiment.name}")
     screen.say(
         f"`mobai ask '{next(iter(made.values())).name}'` hands out, `mobai segments '{name}'` shows them together"
     )
+
+
+def _shares_in(segments: Sequence[str]) -> dict[str, float] | None:
+    """Return the shares in ``young=0.4``; None if no segment states one."""
+    if not any("=" in one for one in segments):
+        return None
+    found: dict[str, float] = {}
+    for one in segments:
+        segment, equals, share = one.rpartition("=")
+        try:
+            found[segment] = float(share) if equals else math.nan
+        except ValueError:
+            found[segment] = math.nan
+        if not math.isfinite(found[segment]):
+            raise InputError("--segment", f"must be a name, or all of them a name and a share, young=0.4, not {one!r}")
+    return found
 
 
 def items_named(text: str) -> Any:

@@ -196,7 +196,7 @@ def _lost_in_rounding(observations: Observations, m: int) -> int | None:
     Means are kept relative to the first reward of all: one that is far from the others takes their last digits.
     """
     arrays, known_noise = observations.arrays, observations.families[m].known_noise
-    if observations.families[m].histogram_bins:
+    if observations.families[m].histogram_bins or observations.families[m].functional:
         return None
     several = arrays.counts[m] >= 2
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

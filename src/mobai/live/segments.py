@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mobai import views
-from mobai.errors import ConflictError, InputError, NotFoundError
+from mobai.errors import ConflictError, InputError, NotFoundError, StorageError
 from mobai.live.assigning import check_name
 from mobai.live.experiment import Experiment
 from mobai.live.part import Part
@@ -150,9 +150,11 @@ class Segments(Mapping[str, Experiment]):
             raise InputError("delta", f"must be a number between 0 and 1, not {delta!r}")
         if "part" in options:
             raise InputError("part", "is given by segments")
+        parts = [Part(name, segment, names, weights, float(delta)) for segment in names]
+        _refuse_others(storage, name, parts)
         found, made = dict[str, Experiment](), 0
-        for segment in names:
-            part = Part(name, segment, names, weights, float(delta))
+        for part in parts:
+            segment = part.segment
             given = {**options, "delta": delta / len(names), "part": part}
             try:
                 found[segment] = Experiment.create(storage, part.name, arms, objectives, **given)
@@ -176,8 +178,7 @@ class Segments(Mapping[str, Experiment]):
             if one.startswith(f"{name}{SEPARATOR}"):
                 part = Experiment.load(storage, one).settings.part
                 if part is not None and part.of == name:
-                    names = {segment: f"{name}{SEPARATOR}{segment}" for segment in part.segments}
-                    return cls(name, {segment: Experiment.load(storage, child) for segment, child in names.items()})
+                    return cls(name, {segment: _of_segment(storage, name, segment) for segment in part.segments})
         raise NotFoundError("name", f"there is no experiment {name!r} in segments")
 
     def __getitem__(self, segment: str) -> Experiment:
@@ -209,6 +210,30 @@ class Segments(Mapping[str, Experiment]):
     def __str__(self) -> str:
         """Say where they stand."""
         return str(self.status())
+
+
+def _of_segment(storage: str | Path | Journal, name: str, segment: str) -> Experiment:
+    try:
+        return Experiment.load(storage, f"{name}{SEPARATOR}{segment}")
+    except NotFoundError:
+        said = f"the segment {segment!r} of {name!r} is gone; to create them again with the same settings makes it anew"
+        raise NotFoundError("name", said) from None
+
+
+def _refuse_others(storage: str | Path | Journal, name: str, parts: Sequence[Part]) -> None:
+    """Refuse a name that other experiments, or other segments, have."""
+    try:
+        there = [one for one in experiment_names(storage) if one.startswith(f"{name}{SEPARATOR}")]
+    except (InputError, StorageError):  # nothing is there yet
+        return
+    wanted = {part.name: part for part in parts}
+    for one in there:
+        part = Experiment.load(storage, one).settings.part
+        if one in wanted and part != wanted[one]:
+            raise ConflictError("name", f"there is another experiment {one!r}")
+        if one not in wanted and part is not None and part.of == name:
+            others = ", ".join(part.segments)
+            raise ConflictError("name", f"there is an experiment {name!r} in other segments: {others}")
 
 
 def segmented_status(

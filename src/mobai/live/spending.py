@@ -27,18 +27,21 @@ class Spending(NamedTuple):
         A forecast of what is still to be spent until everything is decided; None where there is none.
     unit
         What it is counted in.
+    estimated
+        Whether part of what was spent is not known yet, or never will be, and counts as what others have cost.
     """
 
     spent: float
     most: float | None
     left: float | None
     unit: str
+    estimated: bool = False
 
     @property
     def words(self) -> str:
         """Say it: ``3.20 of 10 USD spent, about 4 more``."""
         more = "" if self.left is None or not self.left > 0 else f", about {amount(self.left)} more"
-        return f"{amount(self.spent, self.most, self.unit)} spent{more}"
+        return f"{'about ' if self.estimated else ''}{amount(self.spent, self.most, self.unit)} spent{more}"
 
     def json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -61,8 +64,19 @@ def costs_by_arm(problem: Problem, assignments: Assignments) -> FloatArray | Non
     return found
 
 
-def spent_on(problem: Problem, assignments: Assignments) -> float:
-    """Return what everything that was handed out costs."""
+def spending_of(problem: Problem, assignments: Assignments, most: float | None) -> Spending | None:
+    """Return what was spent; None where samples have no costs."""
+    if problem.costs is None:
+        return None
+    estimated = False
+    if problem.costs.metric is not None:
+        _, told = assignments.column(problem.metric_names.index(problem.costs.metric))
+        estimated = not np.isfinite(told).all()
+    return Spending(spent_on(problem, assignments), most, None, problem.costs.counted_in, estimated)
+
+
+def spent_on(problem: Problem, assignments: Assignments, unknown: float = 0.0) -> float:
+    """Return what everything that was handed out costs, a sample ``unknown`` where nobody knows what any does."""
     costs = costs_by_arm(problem, assignments)
     assert costs is not None
     if problem.costs is not None and problem.costs.by_arm is not None:
@@ -70,13 +84,18 @@ def spent_on(problem: Problem, assignments: Assignments) -> float:
         return float(np.bincount(arms, minlength=len(costs)) @ costs)
     arms, told = assignments.column(problem.metric_names.index(str(problem.costs and problem.costs.metric)))
     known = np.isfinite(told)
-    expected = np.nan_to_num(costs[arms[~known]])
+    expected = np.nan_to_num(costs[arms[~known]], nan=unknown)
     return float(told[known].sum() + expected.sum())
 
 
 def room_for(problem: Problem, assignments: Assignments, most: float) -> int:
     """Return how many samples may still be handed out: none once that much is spent, and one of any cost before."""
-    left, costs = most - spent_on(problem, assignments), costs_by_arm(problem, assignments)
+    # As long as nobody knows what any sample costs, one may cost as much as it can.
+    largest = most
+    if problem.costs is not None and problem.costs.metric is not None:
+        family = problem.metrics[problem.metric_names.index(problem.costs.metric)].family
+        largest = min(family.range[1], most)
+    left, costs = most - spent_on(problem, assignments, largest), costs_by_arm(problem, assignments)
     if not left > 0:
         return 0
     dearest = 0.0 if costs is None else float(np.nan_to_num(costs).max())

@@ -35,7 +35,7 @@ from mobai.live.assignments import (
 from mobai.live.health import Health, attrition
 from mobai.live.reports import Report, has_reward, measured, named, only_new
 from mobai.live.settings import Settings, from_body, with_arm
-from mobai.live.spending import Spending, room_for, spent_on
+from mobai.live.spending import Spending, room_for, spending_of
 from mobai.live.trace import Series, Trace
 from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
 from mobai.problem import Problem
@@ -250,10 +250,7 @@ class State:
 
     def spending(self) -> Spending | None:
         """Return what was spent; None where samples have no costs."""
-        if self.problem.costs is None:
-            return None
-        spent = spent_on(self.problem, self.assignments)
-        return Spending(spent, self.settings.max_cost, None, self.problem.costs.counted_in)
+        return spending_of(self.problem, self.assignments, self.settings.max_cost)
 
     def lapsed(self, now: float) -> list[tuple[int, dict[str, float]]]:
         """Return the metrics whose window is over, by assignment, with what they count as."""

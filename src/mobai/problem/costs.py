@@ -106,7 +106,7 @@ def costs_of(
         if odd:
             raise InputError("costs", f"must have one for each of {', '.join(arms)}; see {odd[0]!r}")
         costs = [costs[arm] for arm in arms]
-    if costs is not None and (isinstance(costs, str) or len(costs) != len(arms)):
+    if costs is not None and (isinstance(costs, str) or not isinstance(costs, Sequence) or len(costs) != len(arms)):
         raise InputError("costs", f"must be {len(arms)} numbers, one for each arm, not {costs!r}")
     by_arm = None if costs is None else tuple(float(one) if is_number(one) else one for one in costs)
     return Costs(by_arm, cost_metric, cost_unit or "")

@@ -33,6 +33,7 @@ _CELL, _DECADES = 0.0125, 6
 # Between which sizes values are told apart where no range is stated.
 _SIZES = (1e-5, 1e9)
 _EVEN_CELLS = 1_000
+_LEAST_LEVEL, _LEAST_SIZE = 1e-6, 1e-50
 # In how many steps each number of a pair is kept, and into how many denominators are divided at most.
 _PAIRS, _MOST_STEPS_BELOW = 2**26, 24
 
@@ -333,8 +334,8 @@ class Quantile(Family):
     level
         Which quantile, between 0 and 1: 0.95 for what 95 in 100 rewards stay below.
     low, high
-        A range in which the quantiles of all arms lie; left out, they are not negative. Rewards beyond it count as at
-        its ends, which does not change a quantile inside.
+        The range that no reward leaves; left out, rewards are not negative, and those above a billion are counted, but
+        not told apart.
     bins
         In how many cells rewards are counted; left out, they are 1.25 % wide, or a thousand where numbers may be
         negative. Quantiles that lie in one cell are not told apart.
@@ -348,13 +349,18 @@ class Quantile(Family):
     model: ClassVar[str] = "quantile"
 
     def __post_init__(self) -> None:
-        """Check the level and the range."""
-        if not is_number(self.level) or not 0 < self.level < 1:
-            raise InputError("quantile", f"level must be between 0 and 1, such as 0.95, not {self.level!r}")
+        """Check the level and the range; a level has ten digits, as it is written."""
+        if not is_number(self.level) or not _LEAST_LEVEL <= self.level <= 1 - _LEAST_LEVEL:
+            least, most = 100 * _LEAST_LEVEL, 100 * (1 - _LEAST_LEVEL)
+            said = f"level must be from p{least:.6g} to p{most:.6g}, such as p95, not {self.level!r}"
+            raise InputError("quantile", said)
+        object.__setattr__(self, "level", level_of(self.functional))
         if (self.low is None) != (self.high is None):
             raise InputError("quantile", "low and high go together: state both, or none")
-        if self.low is not None:
-            Bounded(self.low, self.high, self.bins)  # type: ignore[arg-type]
+        if self.low is not None and self.high is not None:
+            Bounded(self.low, self.high, self.bins)
+            if not max(abs(self.low), abs(self.high)) >= _LEAST_SIZE:
+                raise InputError("quantile", f"the range must reach {_LEAST_SIZE:g} in size at least")
         elif self.bins is not None:
             raise InputError("quantile", "bins go with a range")
 
@@ -378,16 +384,20 @@ class Quantile(Family):
         cells = self.bins or math.ceil(math.log(high / first) / math.log1p(_CELL))
         if first == low:
             return np.geomspace(low, high, cells + 1)
-        return np.concatenate([[low], np.geomspace(first, high, max(cells, 2))])
-
-    def accepts(self, reward: float) -> bool:
-        """Whether this can be a reward: any number, but none below 0 where no range is stated."""
-        return self.low is not None or reward >= 0
+        beyond = [math.inf] if self.low is None else []
+        return np.concatenate([[low], np.geomspace(first, high, max(cells, 2)), beyond])
 
     @property
     def accepted(self) -> str:
         """What a reward must be, in words."""
-        return "a number" if self.low is not None else "a number, 0 or more, unless a range is stated"
+        return super().accepted if self.low is not None else "a number, 0 or more, unless a range is stated"
+
+    def true_noise(self, name: str, means: FloatArray, stated: FloatArray) -> FloatArray:
+        """Return the standard deviation of the quantile, per reward: what was stated, or 1."""
+        low, high = self.range
+        if not ((means >= low) & (means <= high)).all():
+            raise InputError("means", f"must lie between {low:g} and {high:g}", metric=name)
+        return super().true_noise(name, means, stated)
 
     def noise_of(self, spread: float) -> float:
         """Return the standard deviation of the quantile, per reward, of Gaussian rewards with a standard deviation."""
@@ -397,7 +407,7 @@ class Quantile(Family):
     def draw(self, mean: float, sd: float, noise: FloatArray) -> FloatArray:
         """Return Gaussian rewards with this quantile, of which the quantile has this standard deviation per reward."""
         rewards: FloatArray = mean + sd / self.noise_of(1.0) * (noise - NormalDist().inv_cdf(self.level))
-        return rewards if self.low is not None else np.maximum(rewards, 0.0)
+        return np.clip(rewards, *self.range)
 
     def __str__(self) -> str:
         """Return the short form, without the name of the family."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mobai.kernels.evidence import limits as kernels
-from mobai.problem import FloatArray, IntArray, Problem, Quantile, Ratio
+from mobai.problem import FloatArray, IntArray, Problem
 from mobai.theory.intervals import Intervals
 from mobai.theory.observations import Observations
 
@@ -55,11 +55,9 @@ def difference_intervals(
         kernels.differences(observations.arrays, m, base, levels, lower[m], upper[m])
     for m, metric in enumerate(problem.metrics):
         low, high = metric.family.range
-        if isinstance(metric.family, Quantile) and math.isinf(high):  # what is beyond the last edge may be anywhere
-            most = metric.family.edges[-1] / 2
-            lower[m, lower[m] <= -most], upper[m, upper[m] >= most] = low - high, high - low
-        if isinstance(metric.family, Ratio):  # of which the intervals, which hold on the same event, say more
-            lower[m], upper[m] = _by_intervals(means, m, base, metric.sign)
+        if metric.family.functional:  # the intervals of both arms hold on the same event, and may say more
+            by_both = _by_intervals(means, m, base, metric.sign)
+            lower[m], upper[m] = np.fmax(lower[m], by_both[0]), np.fmin(upper[m], by_both[1])
         lower[m], upper[m] = np.maximum(lower[m], low - high), np.minimum(upper[m], high - low)
     better, worse = lower.T > 0, upper.T < 0
     # A decision is one among the arms that take part; it says nothing of a retired one.

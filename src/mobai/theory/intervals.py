@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mobai.kernels.models import dispatch
 from mobai.kernels.stats.observations import LimitState
-from mobai.problem import FloatArray, Problem, Quantile
+from mobai.problem import FloatArray, Problem
 from mobai.theory.observations import Observations
 from mobai.theory.thresholds import INTERVAL_SHARE, union_level
 
@@ -76,10 +76,6 @@ def confidence_intervals(
     lower, upper = lower + observations.offset, upper + observations.offset
     flipped = problem.signs < 0
     lower[:, flipped], upper[:, flipped] = -upper[:, flipped], -lower[:, flipped]
-    for m, metric in enumerate(problem.metrics):
-        if isinstance(metric.family, Quantile):  # what is beyond the last edge may be anywhere
-            lower[lower[:, m] <= metric.family.edges[0], m] = metric.family.range[0]
-            upper[upper[:, m] >= metric.family.edges[-1], m] = metric.family.range[1]
     # Adding zero turns minus zero into zero.
     return Intervals(lower + 0.0, upper + 0.0, contradicted, decided is not None)
 

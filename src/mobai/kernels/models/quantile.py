@@ -56,11 +56,15 @@ def value_at(obs: ObservationArrays, m: int, i: int, count: float, half: float) 
             low = middle + 1
         else:
             high = middle
-    if low == 0:
-        return obs.quantiles.edges[m, 0]
+    if obs.quantiles.edges[m, low] == -math.inf:
+        low += 1
+    begin, end = obs.quantiles.edges[m, max(low - 1, 0)], obs.quantiles.edges[m, low]
+    if low == 0 or end == math.inf:  # beyond the last cell of a known width
+        return begin
+    if begin == -math.inf:
+        return end
     before, upto = obs.quantiles.reached[m, i, low - 1] + half, obs.quantiles.reached[m, i, low] + half
     share = (count - before) / (upto - before) if upto > before else 1.0
-    begin, end = obs.quantiles.edges[m, low - 1], obs.quantiles.edges[m, low]
     return begin + min(max(share, 0.0), 1.0) * (end - begin)
 
 
@@ -80,12 +84,9 @@ def renew_noise(obs: ObservationArrays, m: int, i: int) -> None:
     error = math.sqrt(p * (1.0 - p) / (n + 1.0))
     above = value_at(obs, m, i, min(p + error, 1.0) * (n + 1.0), 0.5)
     below = value_at(obs, m, i, max(p - error, 0.0) * (n + 1.0), 0.5)
-    # Where few rewards say nothing of such a quantile, it may be anywhere.
-    half = (
-        0.5 * (above - below)
-        if above > below
-        else obs.quantiles.edges[m, obs.quantiles.last[m]] - obs.quantiles.edges[m, 0]
-    )
+    if not above > below:  # few rewards say nothing of such a quantile: it may be anywhere
+        above, below = value_at(obs, m, i, n + 1.0, 0.5), value_at(obs, m, i, 0.0, 0.5)
+    half = 0.5 * (above - below)
     obs.sd[m, i] = half * math.sqrt(max(n, 1.0))
     obs.spread[m, i] = half * half * max(n, 1.0) / max(count_of(obs, m, i), 1.0)
 
