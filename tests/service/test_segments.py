@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.service.serving import API, Client
 
+from mobai import Segments
+
 BODY = {
     "name": "landing",
     "arms": ["A", "B"],
@@ -37,3 +39,20 @@ def test_what_cannot_be_is_refused(client: Client) -> None:
     for wrong in ({"segments": ["one"]}, {"segments": ["a", "a"]}, {"shares": {"young": 1}}, {"delta": 2}):
         assert client("POST", "/api/v1/segments", {**BODY, **wrong}).code == 422
     assert client("GET", API).json["total"] == 0
+
+
+def test_the_twin_begins_and_reads_segments(client: Client) -> None:
+    costs = {"A": 1.0, "B": 4.0}
+    metrics = ["seconds:min:p90", "spent/visits:bounded=0..50/0..10"]
+    made = Segments.create(
+        client.address, "far", ["A", "B"], metrics, ["young", "old"], costs=costs, cost_unit="EUR", max_cost=100
+    )
+    (given,) = made.of("old").ask(1)
+    made.of("old").tell(given, {"seconds": 2.5, "spent": 12.5, "visits": 2})
+    found = Segments.load(client.address, "far").status()
+    assert found.by_segment["old"].pulls == 1
+    assert found.by_segment["old"].spending is not None
+    assert found.by_segment["old"].spending.spent == costs[given.arm]
+    assert found.delta == 0.05
+    (record,) = [row for row in made["old"].records() if row["status"] == "answered"]
+    assert (record["spent"], record["visits"], record["seconds p90"]) == (12.5, 2.0, 2.5)
