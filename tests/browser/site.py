@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mobai import Experiment
+from mobai import Experiment, Segments
 from mobai.store.journal import Journal
 
 LONG = "a variant whose name goes on for sixty characters or so, really"
@@ -57,10 +57,34 @@ def fill(journal: Journal) -> None:
             place, level = ADVERTS.index(one.arm), (one.index or 0) % 7 / 10
             score = 0.1 + level + 0.1 * (place == 1) + 0.01 * ((place * 7 + (one.index or 0)) % 5)
             race.tell(one, {"score": score, "t": 5.0 + place + 3 * ((place + (one.index or 0)) % 3)})
+    ages = Segments.create(
+        journal,
+        "by age",
+        ["small", "large"],
+        ["seconds:min:p90", "spent/visits:bounded=0..20/0..4"],
+        ["young", "old"],
+        shares={"young": 0.3, "old": 0.7},
+        costs={"small": 1, "large": 20},
+        cost_unit="EUR",
+        max_cost=5000,
+    )
+    for one in ages["young"].ask(150):
+        slow, number = 1 + (one.arm == "large"), one.id % 5
+        ages["young"].tell(one, {"seconds": slow * (1 + number), "spent": 2.0 * number, "visits": 1 + number % 3})
     names = [LONG, *(f"arm {number}" for number in range(2, 41))]
     metrics = [f"{LONG}:gaussian=1", "b:min:gaussian=1"]
     many = Experiment.create(journal, f"forty: {LONG}", names, metrics, baseline=LONG)
     tell_some(many, 200, gap=0.7)
 
 
-NAMES = ["running", "decided", "paused", "closed", "nothing yet", "two arms", "on items", f"forty: {LONG}"]
+NAMES = [
+    "running",
+    "decided",
+    "paused",
+    "closed",
+    "nothing yet",
+    "two arms",
+    "on items",
+    "by age@young",
+    f"forty: {LONG}",
+]

@@ -18,7 +18,7 @@ from mobai.service.service import Service
 EXPERIMENTS = [f"/e/{quote(name, safe='')}" for name in NAMES]
 READING = ["/e/running/explain", "/e/nothing%20yet/explain", "/e/running/journal", "/e/running/journal?before=20"]
 ACTIONS = [f"/e/running/do/{word}" for word in ("pause", "close", "add-arm", "retire-arm")]
-OTHERS = ["/", "/new", "/settings", "/login", "/docs", "/e/no-such-name"]
+OTHERS = ["/", "/new", "/settings", "/login", "/docs", "/e/no-such-name", "/segments/by%20age"]
 PAGES = [*EXPERIMENTS, *READING, *ACTIONS, *OTHERS]
 
 

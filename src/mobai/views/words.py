@@ -91,13 +91,22 @@ def at_most_text(value: float) -> str:
     return number_text(math.ceil(value / unit - 1e-9) * unit, math.inf)
 
 
+def _one_end(low: float, high: float) -> str:
+    """Return what is known where an interval has one end, or none."""
+    if math.isfinite(low) and low != 0:
+        return f"{ends_text(low, low, abs(low)).partition(' to ')[0]} or more"
+    if math.isfinite(high) and high != 0:
+        return f"{ends_text(high, high, abs(high)).partition(' to ')[2]} or less"
+    return "unknown"
+
+
 def interval_text(value: float, low: float, high: float) -> str:
     """Return a number with its interval, in as many digits as they deserve."""
     if math.isnan(value):
         return "-"
     width = high - low
     if not math.isfinite(width):
-        return f"{number_text(value, math.inf)} (unknown)"
+        return f"{number_text(value, math.inf)} ({_one_end(low, high)})"
     if width <= _EXACT * max(abs(low), abs(high)):
         return f"{value:.6g} (exactly)"
     return f"{number_text(value, width)} ({ends_text(low, high)})"
@@ -174,7 +183,8 @@ def difference_text(differences: Differences, arm: int, metric: int) -> str:
         return "-"
     low, high = float(differences.lower[arm, metric]), float(differences.upper[arm, metric])
     if not math.isfinite(high - low):
-        return "unknown"
+        known = _one_end(low, high)
+        return known if known == "unknown" else f"{known} ({differences.words(arm, metric)})"
     if low == high == 0:
         return "equal"
     if high - low <= _EXACT * max(abs(low), abs(high)):
