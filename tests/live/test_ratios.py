@@ -195,6 +195,20 @@ def test_both_numbers_come_together() -> None:
     assert test.replay().rewards.tolist() == test.status().rewards.tolist()
 
 
+def test_a_drop_counts_as_the_worst_and_its_own_name_is_refused() -> None:
+    test = Experiment.create(MemoryJournal(), "x", ["a", "b"], [SPEC], rule="uniform")
+    one, other, third, last = test.ask(4)
+    test.drop(one)
+    test.drop(other, reason="lost")
+    with pytest.raises(InputError, match="is reported as its two numbers, revenue and sessions"):
+        test.tell(third, {"revenue/sessions": 4})
+    test.tell_all([(third, {"revenue": 4, "sessions": 2}), (last, {"revenue": 3, "sessions": 0})])
+    status = test.status()
+    assert (status.dropped, status.worst, status.rewards.sum()) == (2, 1, 2)
+    assert test.replay().rewards.tolist() == status.rewards.tolist()
+    assert test.verify().intact
+
+
 def test_logs_and_what_cannot_be() -> None:
     rng = np.random.default_rng(0)
     rows = [

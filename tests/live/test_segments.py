@@ -247,6 +247,8 @@ def test_logs_are_analysed_segment_by_segment(tmp_path: Path) -> None:
     text = CliRunner().invoke(group, words).output
     assert "segment young:" in text
     assert "delta = 0.05 for all 3 segments together" in text
+    nameless = [*rows, *({"arm": arm, "click": 1} for arm in ARMS)]
+    assert set(analyse_segments(nameless, ["click:bernoulli"], "age", other=True)) == {"old", "other", "young"}
     with pytest.raises(InputError, match="there is no column 'sex'"):
         analyse_segments(rows, ["click:bernoulli"], "sex")
     for column in ("arm", "click"):

@@ -124,7 +124,7 @@ def test_an_experiment_on_items_is_stated_in_the_form(
         ({"metric-0-kind": "bounded", "metric-0-low": "5", "metric-0-high": "1"}, "metric-0-low", ""),
         ({"metric-0-kind": "gaussian", "metric-0-sd": "-1"}, "metric-0-sd", ""),
         ({"metric-0-kind": "quantile"}, "metric-0-level", "A number is needed"),
-        ({"metric-0-kind": "quantile", "metric-0-level": "100"}, "metric-0-level", "between 0 and 1"),
+        ({"metric-0-kind": "quantile", "metric-0-level": "100"}, "metric-0-level", "from p0.0001"),
     ],
 )
 def test_wrong_input_is_shown_at_its_field(client: Client, fields: dict[str, str], field: str, words: str) -> None:

@@ -55,4 +55,6 @@ def test_the_twin_begins_and_reads_segments(client: Client) -> None:
     assert found.by_segment["old"].spending.spent == costs[given.arm]
     assert found.delta == 0.05
     (record,) = [row for row in made["old"].records() if row["status"] == "answered"]
+    page = client("GET", "/e/far%40old", Accept="text/html").data.decode()
+    assert "{&#34;seconds&#34;: 1, &#34;spent&#34;: 1, &#34;visits&#34;: 1}" in page or '"visits": 1' in page
     assert (record["spent"], record["visits"], record["seconds p90"]) == (12.5, 2.0, 2.5)

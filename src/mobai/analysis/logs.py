@@ -249,6 +249,7 @@ def _rewards(problem: Problem, cells: Sequence[Any], number: int) -> list[float]
         for metric in problem.metrics:
             if told[metric.name] is None:  # what has not come when the window is over
                 told[metric.name] = metric.otherwise
-        return problem.check_rewards(told)
+        values = [told[name] for name in problem.metric_names]
+        return problem.check_rewards([math.nan if value is None else value for value in values])
     except InputError as error:
         raise error.within(row=number) from None

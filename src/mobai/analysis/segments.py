@@ -14,7 +14,13 @@ from mobai.theory.confidence import check_small
 
 
 def analyse_segments(
-    data: Any, objectives: Sequence[Objective | str], segment: str, *, delta: float = 0.05, **options: Any
+    data: Any,
+    objectives: Sequence[Objective | str],
+    segment: str,
+    *,
+    other: bool = False,
+    delta: float = 0.05,
+    **options: Any,
 ) -> dict[str, Analysis]:
     """Say what observations that are there prove in every segment, all under one delta.
 
@@ -25,6 +31,8 @@ def analyse_segments(
     segment
         The column that says which group a row's visitor is of. The groups must have been known beforehand: to look for
         one in which something is significant is not what this proves.
+    other
+        Whether rows in which the column is empty are a segment of their own, ``other``; they are refused otherwise.
     delta
         The error probability of all segments together.
 
@@ -42,9 +50,11 @@ def analyse_segments(
     read = [column for one in read_objectives(objectives) for column in (one.name, *one.columns)]
     if segment in (options.get("arm", "arm"), *read):
         raise InputError("segment", f"must be another column than those of the arm and the metrics, not {segment!r}")
-    cells = [str(cell) if cell not in (None, "") else "" for cell in columns[segment]]
+    cells = [str(cell) if cell not in (None, "") else ("other" if other else "") for cell in columns[segment]]
     if "" in cells:
-        raise InputError(segment, "is empty; name those of no group other", row=cells.index("") + 1)
+        raise InputError(
+            segment, "is empty; say other=True (--other) to make these a segment of their own", row=cells.index("") + 1
+        )
     names = sorted(set(cells))
     if len(names) < 2:
         raise InputError("segment", f"the column {segment!r} must name two segments at least, not {names}")

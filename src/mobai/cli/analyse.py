@@ -31,6 +31,7 @@ from mobai.theory.confidence import check_small, resolve_log_inv_delta
 @click.option("--item-column", metavar="COLUMN", help="What was measured: arms are compared on the same items.")
 @click.option("--all-items", is_flag=True, help="These items are all there are: which arm is best on this list.")
 @click.option("--segment-column", metavar="COLUMN", help="Say it of every group of visitors, all under one delta.")
+@click.option("--other", is_flag=True, help="Rows without a segment are one of their own, other.")
 @options.rare_option()
 @options.delta_option()
 @click.option("--plot", metavar="FILE", help="Draw the means with their intervals: .png, .svg or .pdf.")
@@ -45,6 +46,7 @@ def command(
     item_column: str | None,
     all_items: bool,
     segment_column: str | None,
+    other: bool,
     rare: float | None,
     delta: float,
     plot: str | None,
@@ -83,7 +85,7 @@ def command(
     if segment_column is not None:
         if plot is not None or doubts:
             raise InputError("--segment-column", "must come with --objective, and without --plot")
-        given = {**limits, "arm": arm_column or "arm", "ordered": ordered, "rare": rare, "delta": delta}
+        given = {**limits, "arm": arm_column or "arm", "ordered": ordered, "rare": rare, "delta": delta, "other": other}
         _say_segments(file, objectives, segment_column, as_json, given)
         return
     log = read_log(file, objectives, arm=arm_column or "arm", **limits)

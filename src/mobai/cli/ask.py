@@ -30,7 +30,11 @@ from mobai.live.assignments import assignment_json
 def command(name: str, storage: str, form: str, **how: Any) -> None:
     """Hand out the next assignments of the experiment NAME."""
     experiment = load_experiment(storage, name)
-    assignments = experiment.ask(how.pop("n"), **how)
+    wanted = how.pop("n")
+    assignments = experiment.ask(wanted, **how)
+    if 0 < len(assignments) < wanted and experiment.settings.max_cost is not None:
+        few = f"mobai: {len(assignments):,} of {wanted:,}: no more are sure to fit into what may be spent; ask again"
+        screen.err.print(few, soft_wrap=True)
     if experiment.verdict().stopped:
         screen.err.print(f"mobai: everything is decided; mobai status {shlex.quote(name)} says what", soft_wrap=True)
     if assignments or form != "table":

@@ -141,6 +141,9 @@ def command(
     metrics = views.plural(len(objectives), "objective")
     screen.say(f"created {name}: {len(known)} arms, {metrics}, delta = {choices['delta']:g}")
     options.say_objectives(experiment.problem)
+    if choices.get("max_cost") is not None:
+        unit = experiment.problem.costs.counted_in if experiment.problem.costs is not None else ""
+        screen.say(f"  nothing is handed out once samples have cost {choices['max_cost']:g} {unit}".rstrip())
     if found is not None:
         screen.say(f"took over {len(found.arms):,} rows of {log}; {views.verdict_line(experiment.verdict())}")
         screen.say(ASSUMPTION)

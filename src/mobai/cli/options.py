@@ -15,7 +15,9 @@ from mobai.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mobai.problem import Objective, Problem
+    from mobai.problem.family import Quantile, Ratio
+from mobai.problem import Objective, Problem
+from mobai.problem.family import Quantile, Ratio
 from mobai.problem.window import span_text
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -164,8 +166,8 @@ def costs_options() -> Decorator:
 def _costs(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, float] | None:  # noqa: ARG001
     """Return costs by arm."""
     found: dict[str, float] = {}
-    for text in texts:
-        arm, equals, number = text.rpartition("=")
+    for text in (part for one in texts for part in (one.split(",") if one.count("=") > 1 else [one])):
+        arm, equals, number = text.strip().rpartition("=")
         try:
             cost = float(number) if equals else math.nan
         except ValueError:
@@ -214,6 +216,13 @@ def say_objectives(problem: Problem, console: Console = screen.out) -> None:
 
 def _rewards_of(problem: Problem, objective: Objective) -> str:
     """Say in words what the rewards of an objective are."""
+    family = objective.family
+    if isinstance(family, Ratio):
+        above, below = objective.columns
+        ranges = f"{family.low:g} to {family.high:g}, and {family.least:g} to {family.most:g}"
+        return f"the total of {above} over the total of {below} ({ranges}; both are reported with every pull)"
+    if isinstance(family, Quantile):
+        return f"what {100 * family.level:g} in 100 values of {objective.column} stay below, {family.accepted}"
     if not objective.family.known_noise:
         words = {
             "unknown-variance": "nearly Gaussian, variance unknown",

@@ -217,7 +217,7 @@ def drop(
         state = change.state
         number = number_of(state.problem, state.assignments, assignment, state.units)
         status = state.assignments.status(number)
-        told = [reward for _, reward in state.told_of(number)]
+        told = state.assignments.rewards(number)
         waits = any(map(math.isnan, told))
         if status == ANSWERED and all(map(math.isfinite, told)):
             raise ConflictError(

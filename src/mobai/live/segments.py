@@ -101,11 +101,13 @@ class Segments(Mapping[str, Experiment]):
     Examples
     --------
     >>> import mobai
-    >>> landing = mobai.Segments.create("memory:", "landing", ["plain", "bold"], ["signup:bernoulli"], ["young", "old"])
-    >>> (assignment,) = landing.of("young").ask()
-    >>> landing.of("young").tell(assignment, {"signup": 1})
-    >>> landing.status().by_segment["young"].pulls
+    >>> shop = mobai.Segments.create("memory:", "shop", ["plain", "bold"], ["signup:bernoulli"], ["young", "old"])
+    >>> (assignment,) = shop.of("young").ask()
+    >>> shop.of("young").tell(assignment, {"signup": 1})
+    >>> shop.status().by_segment["young"].pulls
     1
+    >>> for one in shop.values():
+    ...     mobai.delete("memory:", one.name)
     """
 
     def __init__(self, name: str, experiments: Mapping[str, Experiment]) -> None:

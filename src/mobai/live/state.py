@@ -177,10 +177,6 @@ class State:
         assert self.problem.design is not None
         return stream(self.settings.seed, "items").permutation(self.problem.design.size or 0)
 
-    def told_of(self, number: int) -> Iterable[tuple[str, float]]:
-        """Return what was told of an assignment, by objective: NaN for nothing, infinity for what will not come."""
-        return self.problem.named(self.assignments.rewards(number)).items()
-
     def verdict(self) -> Verdict:
         """Return what is decided, and what was lost."""
         return self.with_losses(self.engine.verdict(contention=True))

@@ -527,6 +527,13 @@ def _shortest(step: float, most: float) -> float:
     return min(exact, most)
 
 
+def ranges_of(family: Family) -> tuple[tuple[float, float], ...]:
+    """Return where what is reported lies: one number, or the two of a ratio."""
+    if isinstance(family, Ratio):
+        return (family.low, family.high), (family.least, family.most)
+    return (family.range,)
+
+
 def parts_of(name: str) -> tuple[str, str]:
     """Return what is reported for a ratio: the columns of its two numbers, which its name says."""
     above, slash, below = name.partition("/")
@@ -632,7 +639,7 @@ def choices_for(name: str) -> str:
     return (
         f"{name}:bernoulli (0 or 1), {name}:bounded=LOW..HIGH (scores, ratings, times and money with a cap), "
         f"{name}:unknown-variance (nearly Gaussian: averages), {name}:shared-variance (the same, equally noisy "
-        f"in all arms) or {name}:gaussian=SD"
+        f"in all arms), {name}:gaussian=SD, or {name}:p95 (a quantile of any numbers)"
     )
 
 

@@ -260,6 +260,9 @@ class Problem:
 
     def readers(self, column: str) -> tuple[int, ...]:
         """Return the metrics that read what is reported under a name."""
+        ratio = next((one for one in self.metrics if one.name == column and len(one.columns) > 1), None)
+        if column not in self.columns and ratio is not None:
+            raise InputError(None, f"is reported as its two numbers, {' and '.join(ratio.columns)}", metric=column)
         if column not in self.columns:
             raise InputError("rewards", f"names must be among {', '.join(self.reported)}, not {column!r}")
         return self.columns[column]
@@ -311,7 +314,9 @@ def _columns(metrics: Sequence[Objective]) -> dict[str, tuple[int, ...]]:
     for m, metric in enumerate(metrics):
         for column in metric.columns:
             read[column] = (*read.get(column, ()), m)
-    return {**{metric.name: (m,) for m, metric in enumerate(metrics) if metric.name not in read}, **read}
+    # A ratio is reported as its two numbers, and not under its own name.
+    alone = {one.name: (m,) for m, one in enumerate(metrics) if len(one.columns) == 1 and one.name not in read}
+    return {**alone, **read}
 
 
 def _check_costs(costs: Costs, arms: Sequence[str], metrics: Sequence[Objective], design: Design | None) -> None:

@@ -12,7 +12,6 @@ from mobai.kernels.evidence.costs import renew
 from mobai.kernels.evidence.limits import look_at_limits
 from mobai.kernels.evidence.scores import Scoring
 from mobai.kernels.stats.observations import (
-    RATIO,
     LimitArrays,
     ObjectiveArrays,
     ObservationArrays,
@@ -254,6 +253,6 @@ def _grow_row(arrays: ObservationArrays, m: int, grown: ObservationArrays, row: 
         getattr(grown, name)[row] = getattr(arrays, name)[m] * factors
     grown.histograms[row] = arrays.histograms[m] * factors[:, None]
     grown.quantiles.reached[row] = arrays.quantiles.reached[m] * factors[:, None]
-    if arrays.objectives.model[m] == RATIO:
+    if arrays.ratios.sums.size:
         grown.ratios.sums[row] = arrays.ratios.sums[m] * factors[:, None]
         grown.ratios.grid[row] = arrays.ratios.grid[m] * factors[:, None]

@@ -181,6 +181,8 @@ def tradeoff_html(status: Status, first: int = 0, second: int = 1) -> str:
 
 def drift_html(series: Series, status: Status) -> str:
     """Return how the means went, tenth by tenth."""
+    if all(metric.family.functional for metric in series.problem.metrics):
+        return '<p class="quiet">Quantiles and ratios are not shown tenth by tenth: they do not add up.</p>'
     keys, charts = drift_charts(series, status)
     if not charts:
         return '<p class="quiet">Once there are more samples, the means of every tenth of them are shown here.</p>'

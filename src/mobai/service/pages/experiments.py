@@ -12,6 +12,7 @@ from starlette.responses import StreamingResponse
 from mobai import views
 from mobai.errors import StorageError
 from mobai.live.experiment import Experiment
+from mobai.problem.family import ranges_of
 from mobai.service.access import needs
 from mobai.service.api.common import caller_of, service_of, signed
 from mobai.service.api.experiments import SSE_HEADERS, go_on
@@ -89,8 +90,11 @@ def _is_on_items(experiment: Experiment) -> bool:
 
 def _sample(experiment: Experiment) -> dict[str, float]:
     """Return something that could be measured, for an example."""
-    ranges = {metric.name: metric.family.range for metric in experiment.problem.metrics}
-    return {name: 1 if low <= 1 <= high else high for name, (low, high) in ranges.items()}
+    found: dict[str, float] = {}
+    for metric in experiment.problem.metrics:
+        for column, (low, high) in zip(metric.columns, ranges_of(metric.family), strict=True):
+            found.setdefault(column, 1 if low <= 1 <= high else high)
+    return found
 
 
 def _choice(experiment: Experiment, x: str | None, y: str | None) -> dict[str, Any]:
