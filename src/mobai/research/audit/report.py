@@ -48,7 +48,9 @@ _INSTANCES = (
     "limit: two arms whose guarded means are a billionth beyond the tolerance of a limit, and within the limit; on a "
     "margin: the same against a baseline. There a false claim about a limit, at any look, counts as an error; with "
     "differences to a baseline, of three tied arms, a true one that is left out. The controls are a test and intervals "
-    "made for one look."
+    "made for one look. Groups: revenue per session of two arms with the same ratio, in one of which those with many "
+    "sessions spend little in each; as a control the means of the ratios, visitor by visitor. Twenty segments, each "
+    "with its part of delta: a wrong decision in any counts; as a control, all of delta in each."
 )
 
 
