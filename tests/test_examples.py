@@ -72,6 +72,7 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
         ("scores", "words: decided"),
         ("prompts", "You may stop. Best for score: careful; best for seconds: brief, which beats every other"),
         ("commands", "Best for seconds: formula"),
+        ("servers", "servers: 4 of 4 answers decided, delta = 0.05 for all of them"),
         ("landing_pages", "no longer asked for, because of a broken limit: video"),
         ("logged", "basket        pick-up        decided at pull"),
         ("own_rule", "epsilon-leaders  mixture"),

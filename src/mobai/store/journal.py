@@ -191,7 +191,9 @@ def check_handle(handle: Handle, number: int | None, names: Callable[[], Sequenc
 def no_such(name: str, names: Sequence[str]) -> NotFoundError:
     """Say that there is no experiment of this name, and which there are."""
     there = ", ".join(map(repr, names[:10])) if names else "none"
-    return NotFoundError("name", f"there is no experiment {name!r}", hint=f"there are {there}")
+    parts = any(one.startswith(f"{name}@") for one in names)
+    more = f"; `mobai segments {name}` shows all of its segments" if parts else ""
+    return NotFoundError("name", f"there is no experiment {name!r}", hint=f"there are {there}{more}")
 
 
 def check_next(event: Event, last: int) -> None:
