@@ -37,8 +37,8 @@ def main() -> None:
             experiment.tell_all(reports)
     status = test.status()
     print(status)  # noqa: T201
-    for region, one in status.by_segment.items():
-        print(f"{region}: {one.spending.words if one.spending else ''}")  # noqa: T201
+    for region, found in status.by_segment.items():
+        print(f"{region}: {found.spending.words if found.spending else ''}")  # noqa: T201
 
 
 if __name__ == "__main__":
