@@ -16,6 +16,7 @@ from mobai.kernels.evidence.coupled import new_workspace
 from mobai.kernels.models.dispatch import make_up_details
 from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.observations import (
+    COST_POWER,
     COUNT,
     FREE,
     MODELS,
@@ -114,7 +115,7 @@ class Observations:
             quantiles=describe_quantiles(problem),
             ratios=describe_ratios(problem, with_grid=not counts_pending),
             costs_by=costs_by(problem),
-            cost_of=np.array(problem.costs.by_arm) if problem.costs and problem.costs.by_arm else np.ones(arms),
+            cost_of=damped_costs(problem),
             limits=limits,
         )
 
@@ -373,6 +374,15 @@ def describe_ratios(problem: Problem, *, with_grid: bool) -> RatioArrays:
 def _detailed(arrays: ObservationArrays) -> tuple[FloatArray, ...]:
     """Return what is kept of rewards of which not the mean is compared, by objective and arm."""
     return arrays.quantiles.reached, arrays.ratios.sums, arrays.ratios.grid
+
+
+def damped_costs(problem: Problem) -> FloatArray:
+    """Return how much a pull of each arm costs, as sampling weighs it: 1 for the dearest, and for all without costs."""
+    if problem.costs is None or problem.costs.by_arm is None:
+        return np.ones(problem.shape[0])
+    costs = np.array(problem.costs.by_arm)
+    damped: FloatArray = (costs / costs.max()) ** COST_POWER
+    return damped
 
 
 def costs_by(problem: Problem) -> npt.NDArray[np.int64]:

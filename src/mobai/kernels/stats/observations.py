@@ -39,6 +39,9 @@ LIMIT_OPEN, LIMIT_BROKEN = int(LimitState.OPEN), int(LimitState.BROKEN)  # for k
 FREE, STATED = -2, -1
 # No arm is taken for cheaper than this share of what pulls cost on average.
 LEAST_COST = 1e-3
+# Sampling weighs costs to this power: where counts are very uneven, evidence grows slower than the bound promises
+# (docs/decisions/0019).
+COST_POWER = 0.75
 # A standard deviation nothing is known about yet: no difference is worth anything.
 UNKNOWN = 1e150
 # The error of a mean is at most about this, relative to its size and to the sum it comes from.
@@ -126,7 +129,7 @@ class ObservationArrays(NamedTuple):
     quantiles: QuantileArrays  # QUANTILE only
     ratios: RatioArrays  # RATIO only
     costs_by: Integers  # the metric whose mean is what a pull costs, FREE or STATED; and its sign
-    cost_of: Vector  # what a pull of each arm costs, which sampling reads and evidence does not
+    cost_of: Vector  # how much a pull of each arm costs, damped, which sampling reads and evidence does not
     limits: LimitArrays  # the guardrails
 
 
@@ -160,7 +163,7 @@ def renew_costs(obs: ObservationArrays) -> None:
         own = average
         if obs.counts[m, i] > 0.0:
             own = obs.costs_by[1] * (obs.means[m, i] + obs.objectives.offset[m])
-        obs.cost_of[i] = max(own, LEAST_COST * average)
+        obs.cost_of[i] = max(own / average, LEAST_COST) ** COST_POWER
 
 
 @kernel
