@@ -13,7 +13,7 @@ from mobai import GLR, Experiment, Policy, Problem, Segments, TopTwo
 from mobai.problem import FloatArray
 from mobai.store.journal import MemoryJournal
 
-DELTA, RUNS = 0.05, 10
+DELTA, RUNS = 0.05, 20
 GROUPS, ARMS = ["18-24", "25-34", "35-54", "55+"], [f"variant {i}" for i in range(8)]
 _MOST = 100_000
 

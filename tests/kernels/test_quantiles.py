@@ -162,3 +162,12 @@ def test_sampling_looks_at_both_arms() -> None:
         assert session.observations.pulls.sum() < 3000
     assert session.verdict(0.05).answers == ("a",)
     assert session.observations.pulls.min() > 20
+
+
+@pytest.mark.parametrize(("level", "least"), [("p50", 9), ("p90", 60), ("p95", 125), ("p99", 670)])
+def test_what_a_quantile_takes_at_the_least(level: str, least: int) -> None:
+    """The figures of docs/families.md: two arms that never overlap, at delta = 0.05."""
+    needed = math.log(1 / (0.9 * 0.05))
+    for count, decides in ((least - 1, False), (least, True)):
+        seen = told(f"x:min:{level}:bounded=0..1000", np.full(count, 1.0), np.full(count, 100.0))
+        assert (evidence(seen) > needed) == decides

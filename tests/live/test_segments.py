@@ -172,6 +172,7 @@ def test_visitors_of_no_segment() -> None:
         (["a", "b"], {"shares": {"a": 0.7, "b": 0.7}}, "must add up to 1"),
         (["a", "b"], {"shares": {"a": -1, "b": 2}}, "above 0"),
         (["a", "b"], {"delta": 2}, "must be a number between 0 and 1"),
+        (["a", "b"], {"delta": 0.6}, "allow_large_delta"),
         (["a", "b"], {"baseline": "none"}, "baseline"),
     ],
 )
@@ -218,6 +219,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     made = CliRunner().invoke(group, words)
     assert made.exit_code == 0, made.output
     assert "landing@young" in made.output
+    checked = CliRunner().invoke(group, [*words, "--check"])
+    assert "must come without --check" in str(checked.exception)
     asked = CliRunner().invoke(group, ["ask", "landing@young", *storage])
     assert asked.exit_code == 0
     shown = CliRunner().invoke(group, ["segments", "landing", *storage])

@@ -104,6 +104,8 @@ def command(
         raise InputError("--objective", "is missing; once for each metric")
     if isinstance(choices["items"], str):
         choices["items"] = items_named(choices["items"])
+    if check and segments:
+        raise InputError("--segment", "must come without --check")
     if check:
         _check(name, arms, objectives, {**choices, "focus": not no_focus})
         return

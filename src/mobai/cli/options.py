@@ -11,14 +11,13 @@ from click.core import ParameterSource
 
 from mobai.cli import screen
 from mobai.errors import InputError
+from mobai.problem.family import Quantile, Ratio
+from mobai.problem.window import span_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mobai.problem.family import Quantile, Ratio
-from mobai.problem import Objective, Problem
-from mobai.problem.family import Quantile, Ratio
-from mobai.problem.window import span_text
+    from mobai.problem import Objective, Problem
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

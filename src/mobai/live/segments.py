@@ -25,6 +25,7 @@ from mobai.problem import Objective
 from mobai.problem.family import is_number
 from mobai.problem.objective import is_name
 from mobai.store.journal import Journal
+from mobai.theory.confidence import check_small
 
 SEPARATOR = "@"
 # The segment of visitors who are in none of the others, if it is declared.
@@ -150,6 +151,8 @@ class Segments(Mapping[str, Experiment]):
         weights = _shares(names, shares)
         if not is_number(delta) or not 0 < delta < 1:
             raise InputError("delta", f"must be a number between 0 and 1, not {delta!r}")
+        if not options.get("allow_large_delta", False):
+            check_small(delta, "allow_large_delta=True, --allow-large-delta")
         if "part" in options:
             raise InputError("part", "is given by segments")
         parts = [Part(name, segment, names, weights, float(delta)) for segment in names]

@@ -23,7 +23,7 @@ Watch = Callable[[str, Progress], None]
 
 
 @dataclass(frozen=True)
-class Part:
+class Chapter:
     """A section of the report: the runs it needs, and how it is written."""
 
     title: str
@@ -35,21 +35,21 @@ class Part:
 _ELIMINATION = tuple(f"{data}-elimination-{delta}" for data in ("synthetic", "snw") for delta in (0.1, 0.05))
 
 PARTS = {
-    "table-1": Part("Table 1: time of one optimisation", (), timing.table_1, timing.measure_programs),
-    "table-2": Part(
+    "table-1": Chapter("Table 1: time of one optimisation", (), timing.table_1, timing.measure_programs),
+    "table-2": Chapter(
         "Table 2: SNW at small delta", ("snw-mo-bai", "snw-baseline-20", "snw-baseline-100"), tables.table_2
     ),
-    "table-3": Part(
+    "table-3": Chapter(
         "Table 3: SNW at practical delta",
         ("snw-mo-bai", "snw-baseline", "snw-elimination-0.1", "snw-elimination-0.05"),
         tables.table_3,
     ),
-    "figure-1": Part(
+    "figure-1": Chapter(
         "Figure 1: synthetic data", ("synthetic-eta", "synthetic-d-tracking", "synthetic-others"), figures.figure_1
     ),
-    "figure-2": Part("Figure 2: eta", ("synthetic-eta",), figures.figure_2),
-    "readings": Part("SNW: two readings of the paper", ("snw-mo-bai", "snw-as-written"), tables.readings),
-    "slips": Part(
+    "figure-2": Chapter("Figure 2: eta", ("synthetic-eta",), figures.figure_2),
+    "readings": Chapter("SNW: two readings of the paper", ("snw-mo-bai", "snw-as-written"), tables.readings),
+    "slips": Chapter(
         "The printed slips",
         (
             "synthetic-eta",
@@ -64,8 +64,8 @@ PARTS = {
         ),
         slips.slips,
     ),
-    "beyond": Part("Beyond the paper", tuple(run for runs in tables.BEYOND.values() for run in runs), tables.beyond),
-    "theory": Part(
+    "beyond": Chapter("Beyond the paper", tuple(run for runs in tables.BEYOND.values() for run in runs), tables.beyond),
+    "theory": Chapter(
         "Theory, checked",
         ("synthetic-eta", "synthetic-others", *(f"remark-2-{eps}" for eps in EPSILONS)),
         figures.theory,
@@ -103,7 +103,7 @@ def reproduce(
     return write_report(archive, wanted, quick)
 
 
-def _wanted(parts: Sequence[str]) -> dict[str, Part]:
+def _wanted(parts: Sequence[str]) -> dict[str, Chapter]:
     for name in parts:
         if name not in PARTS:
             raise InputError("part", f"must be one of {', '.join(PARTS)}, not {name!r}")
@@ -122,7 +122,7 @@ def _execute(archive: Archive, name: str, quick: bool, watch: Watch | None) -> N
         raise InputError(f"{name}: {results.ending}; the same command goes on from there")
 
 
-def write_report(archive: Archive, parts: dict[str, Part], quick: bool = False) -> Path:
+def write_report(archive: Archive, parts: dict[str, Chapter], quick: bool = False) -> Path:
     """Write the report as one HTML page and as Markdown."""
     title = "The paper, reproduced" + (" (QUICK: few trials, for a first look only)" if quick else "")
     blocks: list[Block] = [Heading(title, 1), Paragraph(_INTRODUCTION)]
@@ -143,7 +143,7 @@ _INTRODUCTION = (
 )
 
 
-def _configuration(archive: Archive, parts: dict[str, Part]) -> list[Block]:
+def _configuration(archive: Archive, parts: dict[str, Chapter]) -> list[Block]:
     """Say what was run, with what, and how long it took."""
     rows, total = [], 0.0
     for name in dict.fromkeys(run for part in parts.values() for run in part.runs):
