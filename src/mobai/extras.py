@@ -15,6 +15,9 @@ _EXTRAS = {
     "psycopg": "postgresql",
     "fastapi": "service",
     "uvicorn": "service",
+    "inspect_ai": "inspect",
+    "sklearn": "sklearn",
+    "mcp": "mcp",
 }
 
 

@@ -316,6 +316,10 @@ class Engine(Answers):
         self._evidence.changing.restore(objective, decision)
         self._set_focus(decision.at)
 
+    def is_read(self, arm: int) -> bool:  # noqa: ARG002
+        """Whether anything that may still come of an arm can become evidence."""
+        return True
+
     def room(self) -> int | None:
         """Return how many may be asked for before something comes, None for any number."""
         return None

@@ -113,6 +113,9 @@ class PairedEngine(Engine):
             return "every item was measured, and there is nothing left to hand out; what is missing counts as the worst"
         return f"every arm is beaten by another one in {still_open}: nobody wins, and there is nothing left to measure"
 
+    def is_read(self, arm: int) -> bool:
+        return bool(self.comparison.open_arms()[arm])
+
     def room(self) -> int | None:
         return self.slots.room(self.comparison.open_arms(), self._until())
 

@@ -180,6 +180,12 @@ class Verdict:
         )
 
     @property
+    def winners(self) -> dict[str, str | None]:
+        """The arm decided on in every objective; None where it is open."""
+        made = zip(self.problem.objective_names, self.answers, self.decisions, strict=True)
+        return {name: None if decision is None else answer for name, answer, decision in made}
+
+    @property
     def answers(self) -> tuple[str, ...]:
         """The names of the recommended arms; ``"none qualifies"`` where no arm keeps every limit."""
         return tuple(NOBODY_QUALIFIES if arm == NOBODY else self.problem.arms[arm] for arm in self.recommended)

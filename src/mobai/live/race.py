@@ -82,9 +82,7 @@ class RaceResult:
     @property
     def winners(self) -> dict[str, str | None]:
         """The best arm of every metric; None where it is open."""
-        verdict = self.verdict
-        made = zip(verdict.problem.objective_names, verdict.answers, verdict.decisions, strict=True)
-        return {name: None if decision is None else answer for name, answer, decision in made}
+        return self.verdict.winners
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table of items: a row per measurement, with its item, its arm, and every metric."""
@@ -190,7 +188,7 @@ def race(
     options: dict[str, Any] = {"delta": delta, "seed": seed, "ahead": max(2, n_jobs), "items_digest": digest}
     options["rare"] = rare
     journal: Any = MemoryJournal() if storage is None else storage
-    experiment, begun = _experiment(
+    experiment, begun = begin_or_go_on(
         journal,
         name,
         names,
@@ -322,7 +320,9 @@ def _likeness(thing: Any, depth: int = 0) -> Any:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _experiment(journal: Any, name: str, arms: list[str], objectives: Any, **options: Any) -> tuple[Experiment, bool]:
+def begin_or_go_on(
+    journal: Any, name: str, arms: list[str], objectives: Any, **options: Any
+) -> tuple[Experiment, bool]:
     """Return the experiment of this name, if it is the same race; or begin it, and say so."""
     try:
         return Experiment.create(journal, name, arms, objectives, **options), True

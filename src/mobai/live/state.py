@@ -40,7 +40,7 @@ from mobai.live.trace import Series, Trace
 from mobai.live.units import ASKED, RECORDED, TOLD, Asked, NumberTable
 from mobai.problem import Problem
 from mobai.rules.stopping import Decision, Paired
-from mobai.seeds import NumberedStreams, stream
+from mobai.seeds import NumberedStreams
 from mobai.store.journal import Event
 from mobai.views.data import time_text
 
@@ -175,7 +175,7 @@ class State:
     def _order(self) -> npt.NDArray[np.int64]:
         """The items of a finite benchmark in the order in which they are measured."""
         assert self.problem.design is not None
-        return stream(self.settings.seed, "items").permutation(self.problem.design.size or 0)
+        return self.problem.design.order(self.settings.seed)
 
     def verdict(self) -> Verdict:
         """Return what is decided, and what was lost."""
@@ -419,11 +419,11 @@ class State:
         left_out = lost or bool(event.body.get("refused", False))
         for number in map(self.assignments.check, event.body["ids"]):
             self._expect_missing(number, PENDING, ANSWERED, EXPIRED, DROPPED)
+            self.lost += lost and self.engine.is_read(self.assignments.arm(number))
             self._give_up(number, self._stand_ins(left_out), event.at)
             if self.assignments.status(number) != ANSWERED:
                 self.assignments.mark(number, DROPPED)
             self.refused += bool(event.body.get("refused", False))
-            self.lost += lost
 
     def _expired(self, event: Event) -> None:
         for number in map(self.assignments.check, event.body["ids"]):

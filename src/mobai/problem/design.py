@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from mobai.errors import InputError
 from mobai.problem.guardrail import Guardrail
 from mobai.problem.objective import Objective, is_name
+from mobai.seeds import stream
 
 MOST_ITEMS, MOST_NAMES = 10_000_000, 100_000
 _KINDS = {"items": "a finite benchmark", "stream": "a stream of items", "rounds": "rounds"}
@@ -51,6 +53,10 @@ class Design:
     def words(self) -> str:
         """What it is called."""
         return f"{self.size:,} items" if self.size is not None else _KINDS[self.kind]
+
+    def order(self, seed: int) -> npt.NDArray[np.int64]:
+        """Return the items of a finite benchmark in the order in which an experiment of this seed measures them."""
+        return stream(seed, "items").permutation(self.size or 0)
 
     def check(self, metric: Objective, limits: Sequence[Guardrail]) -> None:
         """Refuse a metric whose differences cannot be weighed in this design, and limits of it that cannot be told."""
