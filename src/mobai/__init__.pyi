@@ -2,6 +2,7 @@
 
 from mobai.analysis.analyse import Analysis as Analysis
 from mobai.analysis.analyse import analyse as analyse
+from mobai.analysis.results.analyse import analyse_results as analyse_results
 from mobai.analysis.segments import analyse_segments as analyse_segments
 from mobai.engine import Engine as Engine
 from mobai.engine import Policy as Policy

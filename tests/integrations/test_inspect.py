@@ -16,6 +16,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 import mobai
+from mobai.analysis.results import find_results
 from mobai.integrations.inspect import Racing
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # within inspect_ai
@@ -237,3 +238,23 @@ def test_arguments_are_checked_at_once() -> None:
         Racing(["a", "b"], ["match:unknown-variance"])
     with pytest.raises(mobai.InputError, match="arm must be one of a, b"):
         Racing(["a", "b"], ["match:bernoulli"]).arm("c")
+
+
+def test_logs_are_read_as_results(tmp_path: Path, models: list[Model]) -> None:
+    run(Task(name="quiz", dataset=dataset(), solver=generate(), scorer=[is_yes(), graded()]), models, tmp_path, epochs=2)
+    (found,) = mobai.analyse_results(tmp_path, ["is_yes:bounded=0..1", "graded/brief:wins"])
+    assert found.analysis.verdict.winners == {"is_yes": "mockllm/good", "graded/brief": "mockllm/poor"}
+    assert (found.task, found.made) == ("quiz", 3 * SAMPLES)
+    assert found.enough < found.made / 2
+    (all_of_it,) = find_results(tmp_path)
+    kinds = {
+        "is_yes:bounded=0..1",
+        "graded/right:wins",
+        "graded/brief:wins",
+        "seconds:min:wins",
+        "tokens:min:wins",
+    }
+    assert set(all_of_it.objectives) == kinds
+    (tmp_path / "cut.eval").write_bytes(b"no zip")
+    with pytest.raises(mobai.InputError, match=r"cut.eval.* is no log that Inspect can read"):
+        find_results(tmp_path)

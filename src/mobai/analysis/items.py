@@ -46,6 +46,13 @@ def engine_of_items(log: Log, log_inv_delta: float, rare: float | None) -> Paire
     return engine
 
 
+def calls_of_a_race(log: Log, log_inv_delta: float, rare: float | None) -> int:
+    """Return how many of these measurements a race would have made, the items in a random order."""
+    assert log.items is not None
+    engine = PairedEngine(log.problem, Paired(), log_inv_delta=log_inv_delta, rare=rare, ahead=None)
+    return engine.race_over(table_of(log, log.items))
+
+
 def table_of(log: Log, items: Sequence[Any]) -> FloatArray:
     """Return the rewards of a log by item, arm and metric, NaN where there is none."""
     place: dict[Any, int] = {}

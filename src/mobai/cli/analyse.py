@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from mobai.extras import need
 from mobai.kernels import interpret
 from mobai.theory.confidence import check_small, resolve_log_inv_delta
 
+if TYPE_CHECKING:
+    from mobai.analysis.results import TaskAnalysis
+
 
 @click.command("analyse")
 @click.argument("file", metavar="FILE")
@@ -29,6 +32,19 @@ from mobai.theory.confidence import check_small, resolve_log_inv_delta
 @click.option("--ordered", is_flag=True, help="The rows are in the order in which arms were chosen: look after each.")
 @click.option("--time-column", metavar="COLUMN", help="When each row's arm was chosen; look after each, in that order.")
 @click.option("--item-column", metavar="COLUMN", help="What was measured: arms are compared on the same items.")
+@click.option(
+    "--items",
+    "of_items",
+    is_flag=True,
+    help="Systems on the same items: a file or folder of Inspect, promptfoo, lm-evaluation-harness or DeepEval, or a "
+    "table.",
+)
+@click.option("--task", metavar="NAME", help="With --items: this task alone.")
+@click.option(
+    "--arm-columns",
+    metavar="A,B,C",
+    help="A table with a row per item, and a column per arm of the one metric.",
+)
 @click.option("--all-items", is_flag=True, help="These items are all there are: which arm is best on this list.")
 @click.option("--segment-column", metavar="COLUMN", help="Say it of every group of visitors, all under one delta.")
 @click.option("--other", is_flag=True, help="Rows without a segment are one of their own, other.")
@@ -44,6 +60,9 @@ def command(
     ordered: bool,
     time_column: str | None,
     item_column: str | None,
+    of_items: bool,
+    task: str | None,
+    arm_columns: str | None,
     all_items: bool,
     segment_column: str | None,
     other: bool,
@@ -58,7 +77,8 @@ def command(
     The evidence is looked at once, after the last row, so that their order does not matter; with --ordered or
     --time-column after every row. Which arm came next must not have depended on its outcome.
 
-    Without --objective it guesses what the columns are, and says so.
+    Without --objective it guesses what the columns are, and says so. With --items, FILE may be a folder of results of
+    evaluations, whose metrics are known.
     """
     check_small(delta)
     log_inv_delta = resolve_log_inv_delta(delta)
@@ -68,6 +88,26 @@ def command(
         need("matplotlib")
         if not Path(plot).absolute().parent.is_dir():
             raise InputError("plot", f"there is no folder {Path(plot).absolute().parent}")
+    if arm_columns is not None or of_items:
+        others = {"--ordered": ordered, "--time-column": time_column, "--segment-column": segment_column}
+        for option, stated in others.items():
+            if stated:
+                raise InputError(option, "must come without items: their order does not matter")
+        if task is not None and arm_columns is not None:
+            raise InputError("--task", "is for results of tools that know tasks")
+        from mobai.analysis.results import of_columns, of_items_in
+
+        shared = {**limits, "delta": delta, "all_items": all_items, "rare": rare}
+        if arm_columns is not None:
+            found = of_columns(file, objectives, arm_columns.split(","), item_column, **shared)
+        else:
+            found = of_items_in(file, objectives, arm_column, item_column, task, **shared)
+        _say_tasks(found, delta, as_json)
+        if plot is not None:
+            found[0].analysis.plot(plot)
+        return
+    if task is not None:
+        raise InputError("--task", "needs --items")
     doubts: list[str] = []
     if not objectives:
         more = "" if item_column is None else f" --item-column {shlex.quote(item_column)}"
@@ -101,6 +141,20 @@ def command(
         screen.out.print(screen.laid_out_blocks(views.analysis_blocks(analysis)))
     if plot is not None:
         analysis.plot(plot)
+
+
+def _say_tasks(found: list[TaskAnalysis], delta: float, as_json: bool) -> None:
+    """Say what results prove, task by task."""
+    if as_json:
+        click.echo(json.dumps({"delta": delta, "tasks": [one.facts for one in found]}, indent=2, allow_nan=False))
+        return
+    for one in found:
+        if one.task:
+            screen.say(f"task {one.task}:")
+        screen.out.print(screen.laid_out_blocks(views.analysis_blocks(one.analysis)))
+        screen.say(one.saving)
+    if len(found) > 1:
+        screen.say(f"delta = {delta:g} for all {len(found)} tasks together")
 
 
 def _say_segments(file: str, objectives: tuple[str, ...], column: str, as_json: bool, given: dict[str, Any]) -> None:

@@ -154,16 +154,33 @@ class PairedEngine(Engine):
 
     def read_table(self, table: FloatArray) -> None:
         """Take in results that are already there, by index, arm and metric; NaN for what never came."""
-        outcomes, signs = [], self.problem.signs
+        outcomes = []
         for index, row in enumerate(table):
             for arm, values in enumerate(row):
-                oriented = np.where(np.isnan(values), self._stands_for_none, values * signs)
-                self.comparison.tell(index, arm, oriented.tolist())
+                self._enter_row(index, arm, values)
                 if np.isfinite(values).any():
                     outcomes.append(Resolution(super().record(arm), values.tolist()))
         super().hear(outcomes)
         self.catch_up()
         self.comparison.look(self.asks.answered)
+
+    def race_over(self, table: FloatArray) -> int:
+        """Take in of a table only what a race would have measured, index by index; return how many measurements."""
+        made = 0
+        for index, row in enumerate(table):
+            arms = np.flatnonzero(self.comparison.open_arms()).tolist()
+            if not arms:
+                break
+            for arm in arms:
+                self._enter_row(index, arm, row[arm])
+                made += bool(np.isfinite(row[arm]).any())
+            self.comparison.look(made)
+        return made
+
+    def _enter_row(self, index: int, arm: int, values: FloatArray) -> None:
+        """Enter what is there of an arm at an index; what is not there will never come."""
+        oriented = np.where(np.isnan(values), self._stands_for_none, values * self.problem.signs)
+        self.comparison.tell(index, arm, oriented.tolist())
 
     def add_arm(self, problem: Problem, at: float | None = None) -> None:  # noqa: ARG002
         raise InputError(

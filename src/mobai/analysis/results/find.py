@@ -1,0 +1,125 @@
+"""Find files of results, whatever tool wrote them, and put them into one table per task."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mobai.analysis.results import deepeval, inspect, lm_eval, promptfoo
+from mobai.analysis.results.cells import LESS_WINS, MORE_WINS, SHARE, Cell, ResultFile
+from mobai.errors import InputError, did_you_mean
+from mobai.rows import decoded
+
+_READERS = (inspect.read, promptfoo.read, lm_eval.read, deepeval.read)
+_SUFFIXES = (".eval", ".json", ".jsonl")
+_TOOLS = "Inspect, promptfoo, lm-evaluation-harness (with --log_samples) or DeepEval"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Systems on the items of one task.
+
+    Attributes
+    ----------
+    task
+        What it is called; empty where there is only one.
+    rows
+        A row per system and item: ``arm``, ``item``, and a number per metric.
+    objectives
+        What to compare, unless somebody says something else: every metric, as its tool describes it.
+    """
+
+    task: str
+    rows: list[dict[str, Any]]
+    objectives: tuple[str, ...]
+
+
+def find_results(path: str | Path, task: str | None = None) -> list[Evaluation]:
+    """Return the results in a file, or in a folder and all folders in it, task by task; none if they are of no tool.
+
+    Systems are called by what they differ in.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise InputError("data", f"there is no file or folder {str(path)!r}")
+    inside = sorted(one for one in place.rglob("*") if one.suffix in _SUFFIXES and one.is_file())
+    files = [found for one in (inside if place.is_dir() else [place]) if (found := _read(one)) is not None]
+    if not files and place.is_dir():
+        raise InputError("data", f"there are no results of {_TOOLS} in {str(path)!r}")
+    cells = _named([cell for one in files for cell in one.cells])
+    tasks = sorted({cell.task for _, cell in cells})
+    if task is not None and task not in tasks:
+        raise InputError("task", f"there is no task {task!r}; there are {', '.join(tasks)}{did_you_mean(task, tasks)}")
+    kinds = _kinds(files)
+    return [_evaluation(one, cells, kinds) for one in tasks if task in (None, one)]
+
+
+def _read(path: Path) -> ResultFile | None:
+    facts = None
+    if path.suffix == ".json":
+        try:
+            facts = json.loads(decoded(path.read_bytes()))
+        except (ValueError, RecursionError):
+            return None
+    return next((found for read in _READERS if (found := read(path, facts)) is not None), None)
+
+
+def _named(cells: Sequence[Cell]) -> list[tuple[str, Cell]]:
+    """Return the name of every cell's system: the facts in which systems differ."""
+    keys = dict.fromkeys(key for cell in cells for key in cell.system)
+    differ = [key for key in keys if len({cell.system.get(key, "") for cell in cells}) > 1]
+    # What another fact says already is left out: the same number of groups, one by one.
+    kept: list[str] = []
+    for key in differ:
+        before = {tuple(cell.system.get(one, "") for one in kept) for cell in cells}
+        after = {tuple(cell.system.get(one, "") for one in [*kept, key]) for cell in cells}
+        kept += [key] if len(after) > len(before) else []
+    name = {id(cell): ", ".join(value for key in kept if (value := cell.system.get(key, ""))) for cell in cells}
+    return [(name[id(cell)] or "-", cell) for cell in cells]
+
+
+def _kinds(files: Iterable[ResultFile]) -> dict[str, str]:
+    """Return what follows each metric's name: wins where files do not agree that it is a share."""
+    found: dict[str, str] = {}
+    for one in files:
+        for name, kind in one.metrics.items():
+            known = found.setdefault(name, kind)
+            found[name] = MORE_WINS if {known, kind} == {SHARE, MORE_WINS} else known
+    return found
+
+
+def _evaluation(task: str, cells: Sequence[tuple[str, Cell]], kinds: Mapping[str, str]) -> Evaluation:
+    """Return the table of a task; what a system brought on an item several times is averaged."""
+    told: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for arm, cell in cells:
+        if cell.task == task:
+            numbers = told.setdefault((arm, cell.item), defaultdict(list))
+            for name, value in cell.numbers.items():
+                numbers[name] += [] if value is None else [value]
+    arms = list(dict.fromkeys(arm for arm, _ in told))
+    if len(arms) < 2:
+        where = f"in {task} " if task else ""
+        raise InputError("data", f"there is one system alone {where}; two at least can be compared".replace(" ;", ";"))
+    # Tools write a cost of 0 where they know none.
+    seen = {
+        name
+        for numbers in told.values()
+        for name, values in numbers.items()
+        if any(values) or (values and kinds[name] != LESS_WINS)
+    }
+    names = [name for name in kinds if name in seen]
+    rows = [
+        {
+            "arm": arm,
+            "item": item,
+            **{name: sum(values) / len(values) if (values := numbers.get(name)) else None for name in names},
+        }
+        for (arm, item), numbers in told.items()
+    ]
+    order = {SHARE: 0, MORE_WINS: 1, LESS_WINS: 2}
+    stated = sorted(names, key=lambda name: order[kinds[name]])
+    return Evaluation(task, rows, tuple(f"{name}:{kinds[name]}" for name in stated))
