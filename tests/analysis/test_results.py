@@ -54,7 +54,12 @@ def deepeval(system: str, items: int = 200) -> dict[str, Any]:
         }
         for n in range(items)
     ]
-    return {"testCases": cases, "conversationalTestCases": [], "metricsScores": [], "hyperparameters": {"model": system}}
+    return {
+        "testCases": cases,
+        "conversationalTestCases": [],
+        "metricsScores": [],
+        "hyperparameters": {"model": system},
+    }
 
 
 def write_lm_eval(folder: Path, system: str, tasks: dict[str, int]) -> None:

@@ -241,7 +241,9 @@ def test_arguments_are_checked_at_once() -> None:
 
 
 def test_logs_are_read_as_results(tmp_path: Path, models: list[Model]) -> None:
-    run(Task(name="quiz", dataset=dataset(), solver=generate(), scorer=[is_yes(), graded()]), models, tmp_path, epochs=2)
+    run(
+        Task(name="quiz", dataset=dataset(), solver=generate(), scorer=[is_yes(), graded()]), models, tmp_path, epochs=2
+    )
     (found,) = mobai.analyse_results(tmp_path, ["is_yes:bounded=0..1", "graded/brief:wins"])
     assert found.analysis.verdict.winners == {"is_yes": "mockllm/good", "graded/brief": "mockllm/poor"}
     assert (found.task, found.made) == ("quiz", 3 * SAMPLES)

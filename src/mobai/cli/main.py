@@ -23,6 +23,7 @@ _GROUPS = {
         "plan": "How many samples will it take, and where should they go?",
         "create": "Begin a live experiment.",
         "analyse": "What do observations that are already there prove?",
+        "bench": "Which command is fastest? Timed until it is known.",
         "status": "Where does an experiment stand?",
     },
     "Run an experiment": {

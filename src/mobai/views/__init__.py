@@ -56,6 +56,7 @@ from mobai.views.tables import (
     verdict_table,
 )
 from mobai.views.text import analysis_blocks, analysis_text, comparison_tables, status_blocks, status_text, to_text
+from mobai.views.timing import slower_names, timing_csv, timing_json, timing_lines, timing_markdown, timing_table
 from mobai.views.words import (
     certification,
     evidence_text,
@@ -132,6 +133,7 @@ __all__ = [
     "segments_table",
     "segments_text",
     "settled_answer",
+    "slower_names",
     "standings",
     "standings_tables",
     "status_blocks",
@@ -144,6 +146,11 @@ __all__ = [
     "summary_page",
     "ties_of",
     "time_text",
+    "timing_csv",
+    "timing_json",
+    "timing_lines",
+    "timing_markdown",
+    "timing_table",
     "to_text",
     "tradeoff_html",
     "verdict_html",
