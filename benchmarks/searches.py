@@ -1,9 +1,9 @@
-"""Fits made, and how often the best candidate is thrown away: a race beside halving and a whole grid of scikit-learn.
+"""Fits made, and how often the best candidate is thrown away: a race beside halving and a grid of scikit-learn.
 
-``python -m benchmarks.searches [runs]``. The best candidate is the one of the highest mean over 400 random splits of the
-same data set, which no search sees; it is thrown away if it did not reach the end of a search: ruled out by the race,
-left behind by halving in an earlier iteration. A grid throws away nobody. ``found`` is how often the search recommends
-it, or one that is within 0.005 of it.
+``python -m benchmarks.searches [runs]``. The best candidate is the one of the highest mean over 400 random splits of
+the same data set, which no search sees; it is thrown away if it did not reach the end of a search: ruled out by the
+race, left behind by halving in an earlier iteration. A grid throws away nobody. ``found`` is how often the search
+recommends it, or one that is within 0.005 of it.
 """
 
 from __future__ import annotations
@@ -88,11 +88,8 @@ def halving(case: Case, means: Any, seed: int) -> Search:
     search.fit(*case.data(return_X_y=True))
     candidates = list(ParameterGrid(case.grid))
     best = candidates[int(means.argmax())]
-    last = [
-        one
-        for one, place in zip(search.cv_results_["params"], search.cv_results_["iter"], strict=True)
-        if place == search.n_iterations_ - 1
-    ]
+    results, end = search.cv_results_, search.n_iterations_ - 1
+    last = [one for one, place in zip(results["params"], results["iter"], strict=True) if place == end]
     near = means[candidates.index(search.best_params_)] >= means.max() - NEAR
     return Search(5 * sum(search.n_candidates_), bool(near), best not in last)
 
