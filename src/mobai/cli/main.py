@@ -54,6 +54,7 @@ _GROUPS = {
         "serve": "Serve the experiments of a storage over HTTP.",
         "token": "Make, list and revoke tokens of the service.",
         "webhook": "Have decisions and warnings sent to an address.",
+        "mcp": "Let agents look at experiments, and run them.",
     },
     "Research": {
         "simulate": "Simulate rules on an instance: one run, or many trials.",

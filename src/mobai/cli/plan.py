@@ -19,7 +19,6 @@ from mobai.problem import Instance
 from mobai.theory.confidence import check_small, resolve_log_inv_delta
 
 _MOST_ROWS = 30
-_MOST_PAIRS = 10
 _RACES = 50
 
 
@@ -59,7 +58,7 @@ def command(
     with screen.working("solving"):
         plan = make_plan(instance, log_inv_delta)
     if as_json:
-        click.echo(json.dumps(_as_json(plan, delta), indent=2))
+        click.echo(json.dumps({"delta": delta, **plan.facts}, indent=2))
     else:
         _report(plan, delta)
 
@@ -89,43 +88,6 @@ def _plan_races(pilot: Log, delta: float, as_json: bool) -> None:
     screen.out.print(shown)
     screen.say(f"all arms on all of these items: {races['items'].whole:,}; {_RACES} races in random orders each, at")
     screen.say(f"delta = {delta:g}. That is what races over this very table take; a pilot is not the truth.")
-
-
-def bottlenecks(instance: Instance, bound: LowerBound) -> list[tuple[str, str, str, float]]:
-    """Name the pairs that make the instance hard, hardest first, with their share of the difficulty."""
-    order = np.argsort(bound.prices, axis=None, kind="stable")[::-1][:_MOST_PAIRS]
-    rows = []
-    for arm, m in zip(*np.unravel_index(order, bound.prices.shape), strict=True):
-        price = float(bound.prices[arm, m])
-        if price > 0.005:
-            rows.append((instance.objectives[m].name, instance.arms[bound.answers[m]], instance.arms[arm], price))
-    return rows
-
-
-_SPENDS = ("spend_lower_bound", "spend_expected", "spend_uniform")
-
-
-def _as_json(plan: Plan, delta: float) -> dict[str, Any]:
-    instance, bound = plan.instance, plan.bound
-    best = [instance.arms[arm] for arm in bound.answers]
-    return {
-        "delta": delta,
-        "best_arms": dict(zip(instance.problem.objective_names, best, strict=True)),
-        "c_star": bound.value,
-        "relative_gap": bound.gap,
-        "exact": bound.exact,
-        "shares": dict(zip(instance.arms, bound.weights.tolist(), strict=True)),
-        "samples_lower_bound": plan.lowest,
-        "samples_expected": plan.expected,
-        "samples_uniform": plan.uniform,
-        **({} if plan.spends is None else dict(zip(_SPENDS, plan.spends, strict=True))),
-        "threshold": "mixture",
-        "certified": True,
-        "bottlenecks": [
-            {"objective": objective, "best": first, "rival": rival, "share": share}
-            for objective, first, rival, share in bottlenecks(instance, bound)
-        ],
-    }
 
 
 def _report(plan: Plan, delta: float) -> None:
@@ -165,7 +127,7 @@ def _report(plan: Plan, delta: float) -> None:
     if instance.problem.guardrails:
         return
     pairs = screen.plain_table("bottleneck: objective", "best", "rival", ">share of the difficulty")
-    for name, first, rival, share in bottlenecks(instance, bound):
+    for name, first, rival, share in plan.bottlenecks:
         pairs.add_row(name, first, rival, f"{share:.1%}")
     screen.out.print(pairs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from mobai.errors import InputError
 from mobai.problem import Instance, Problem
 from mobai.theory.forecast import forecast_samples
 from mobai.theory.lower_bound import LowerBound, lower_bound
+
+_MOST_PAIRS, _LEAST_SHARE = 10, 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,43 @@ class Plan:
         if costs is None:
             return None
         return self.lowest * average, self.expected * average, self.uniform * float(costs.mean())
+
+    @property
+    def bottlenecks(self) -> list[tuple[str, str, str, float]]:
+        """The pairs that make the instance hard, hardest first: objective, best, rival and share of the difficulty."""
+        instance, bound = self.instance, self.bound
+        order = np.argsort(bound.prices, axis=None, kind="stable")[::-1][:_MOST_PAIRS]
+        rows = []
+        for arm, m in zip(*np.unravel_index(order, bound.prices.shape), strict=True):
+            price = float(bound.prices[arm, m])
+            if price > _LEAST_SHARE:
+                best = instance.arms[bound.answers[m]]
+                rows.append((instance.objectives[m].name, best, instance.arms[arm], price))
+        return rows
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What there is, as plain data."""
+        instance, bound = self.instance, self.bound
+        best = [instance.arms[arm] for arm in bound.answers]
+        spends = ("spend_lower_bound", "spend_expected", "spend_uniform")
+        return {
+            "best_arms": dict(zip(instance.problem.objective_names, best, strict=True)),
+            "c_star": bound.value,
+            "relative_gap": bound.gap,
+            "exact": bound.exact,
+            "shares": dict(zip(instance.arms, bound.weights.tolist(), strict=True)),
+            "samples_lower_bound": self.lowest,
+            "samples_expected": self.expected,
+            "samples_uniform": self.uniform,
+            **({} if self.spends is None else dict(zip(spends, self.spends, strict=True))),
+            "threshold": "mixture",
+            "certified": True,
+            "bottlenecks": [
+                {"objective": objective, "best": first, "rival": rival, "share": share}
+                for objective, first, rival, share in self.bottlenecks
+            ],
+        }
 
 
 def make_plan(instance: Instance, log_inv_delta: float) -> Plan:
