@@ -12,7 +12,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PLAIN  := tests/kernels/test_dense.py tests/kernels/test_plain.py tests/engine tests/theory --ignore=tests/engine/test_family_check.py --ignore=tests/engine/test_guardrails.py -k "not differences and not sizes and not random and not agrees and not hold and not far_away and not many_decide"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve-demo test test-fast test-oldest coverage lint bench images docs wheel clean
+.PHONY: help demo serve-demo test test-fast test-oldest test-integrations coverage lint bench images docs wheel clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/'
@@ -34,6 +34,9 @@ test-fast: $(VENV)/test.stamp  ## run the tests that take no time, for the worki
 test-oldest: $(VENV)-oldest/test.stamp $(VENV)/system.stamp  ## run every test with the oldest libraries allowed
 	@$(VENV)-oldest/bin/mobai warm
 	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PARALLEL) --ignore=tests/docs --ignore=tests/test_examples.py
+
+test-integrations: $(VENV)/test.stamp $(VENV)/tools.stamp  ## run promptfoo, lm-eval, DeepEval and hyperfine, and read what they write
+	MOBAI_TOOLS=$(abspath $(VENV))/tools $(PYTEST) tests/tools
 
 coverage: $(VENV)/test.stamp $(VENV)/system.stamp  ## run every test, kernels as plain Python, too, and print the coverage
 	@$(BIN)/mobai warm  # under coverage compiling takes several times as long
@@ -85,6 +88,11 @@ $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
 # Programs that tests use and PyPI does not have.
 $(VENV)/system.stamp: tests/system-packages | $(BIN)/python
 	@tests/system-packages
+	@touch $@
+
+# Tools whose results are read, each in an environment of its own: two gigabytes.
+$(VENV)/tools.stamp: tests/tools/install
+	tests/tools/install $(VENV)/tools
 	@touch $@
 
 # mypy reads the tests, so linting needs their libraries too.

@@ -144,7 +144,7 @@ def test_what_is_wrong_is_one_sentence(storage: str) -> None:
             client, "tell", name="x", reports={"first": {"click": 1}}
         )
         assert "99" in await call(client, "tell", name="x", reports={"99": {"click": 1}})
-        assert "rows or file must be given" in await call(client, "analyse", metrics=["click:bernoulli"])
+        assert "either rows or a file must be given" in await call(client, "analyse", metrics=["click:bernoulli"])
         assert (await call(client, "status", name="x"))["pulls"] == 0
 
     run(storage, steps, write=True)

@@ -153,7 +153,7 @@ class ExperimentTools:
 
         with self._one_at_a_time():
             if (rows is None) == (file is None):
-                raise InputError("rows", "or file must be given, one of the two")
+                raise InputError("either rows or a file must be given, and not both")
             if rows is not None and len(rows) > _MOST_ROWS:
                 raise InputError("rows", f"must be at most {_MOST_ROWS:,}, not {len(rows):,}; give a file")
             data: Any = rows if file is None else self._allowed(file)
