@@ -72,6 +72,8 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
         ("scores", "words: decided"),
         ("prompts", "You may stop. Best for score: careful; best for seconds: brief, which beats every other"),
         ("commands", "Best for seconds: formula"),
+        ("evaluation", "{'match': 'mockllm/large'} after"),
+        ("search", "out {'C': 0.1, 'gamma': 0.0001}"),
         ("servers", "servers: 4 of 4 answers decided, delta = 0.05 for all of them"),
         ("landing_pages", "no longer asked for, because of a broken limit: video"),
         ("logged", "basket        pick-up        decided at pull"),
@@ -82,6 +84,12 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
 )
 def test_scripts(script: str, said: str) -> None:
     assert said in run(sys.executable, str(EXAMPLES / f"{script}.py"))
+
+
+def test_tests_of_speed() -> None:
+    assert "2 passed" in run(
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLES / "test_speed.py")
+    )
 
 
 def test_compressors(tmp_path: Path) -> None:

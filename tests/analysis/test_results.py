@@ -178,7 +178,7 @@ def test_what_cannot_be_compared_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(mobai.InputError, match="there are no results of Inspect, promptfoo"):
         analyse_results(tmp_path)
     (tmp_path / "one.json").write_text(json.dumps(deepeval("small", 5)))
-    with pytest.raises(mobai.InputError, match="there is one system alone; two"):
+    with pytest.raises(mobai.InputError, match="there is one system alone in"):
         analyse_results(tmp_path)
     table = tmp_path / "table.csv"
     table.write_text("model,question,score\na,1,1\nb,1,0\n")
@@ -202,3 +202,19 @@ def test_a_race_would_have_made_what_a_race_makes(tmp_path: Path) -> None:
         arms, "stream", lambda arm, n: {"pass": table[n, arms.index(arm)]}, ["pass:bounded=0..1"], budget=len(rows)
     )
     assert found.enough == made.made
+
+
+def test_what_is_there_twice_is_two_items_and_a_task_of_one_system_is_left_out(tmp_path: Path) -> None:
+    write_lm_eval(tmp_path, "small", {"one": 20, "alone": 5})
+    write_lm_eval(tmp_path, "large", {"one": 20})
+    for path in tmp_path.rglob("samples_one_*.jsonl"):
+        path.write_text(path.read_text().replace("one19", "one18"))
+    with pytest.warns(UserWarning, match="task alone is left out: there is one system alone"):
+        (found,) = find_results(tmp_path)
+    assert len(found.rows) == 40
+    facts = promptfoo(10)
+    for row in facts["results"]["results"]:
+        row["vars"] = {"q": "always the same"}
+    (tmp_path / "twice").mkdir()
+    (tmp_path / "twice" / "results.json").write_text(json.dumps(facts))
+    assert len(find_results(tmp_path / "twice")[0].rows) == 20

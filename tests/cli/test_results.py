@@ -40,7 +40,7 @@ def test_a_long_and_a_wide_table_say_the_same(capsys: pytest.CaptureFixture[str]
     (one,), (two,) = json.loads(out)["tasks"], json.loads(other)["tasks"]
     assert one["made"] == two["made"] == 2 * ITEMS
     assert one["enough"] < ITEMS
-    assert one["objectives"][0]["answer"] == two["objectives"][0]["answer"] == "large"
+    assert one["objectives"][0]["decided_arm"] == two["objectives"][0]["decided_arm"] == "large"
 
 
 def test_results_of_a_tool_need_no_metrics(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

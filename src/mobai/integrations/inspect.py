@@ -118,6 +118,7 @@ class Racing:
         self._places: dict[str, int] = {}
         self._handed: dict[tuple[str, int], Assignment] = {}
         self._progress: dict[str, _Progress] = {}  # of arms whose task is under way
+        self._tasks: dict[str, str] = {}  # by arm; a task that is tried again keeps its id
         self._ended: set[str] = set()
         self._forgiving: set[str] = set()  # whose tasks go on when a sample fails
         self._skipped = dict.fromkeys(self.arms, 0)
@@ -198,7 +199,7 @@ class Racing:
 
     def _start(self, arm: str, task: EvalSpec, samples: Sequence[Sample], epochs: int) -> str:
         """Let an arm take part with these samples."""
-        if arm in self._progress or arm in self._ended:
+        if self._tasks.setdefault(arm, task.task_id) != task.task_id:
             raise InputError(f"two tasks are called {arm!r}; give each its own with racing.arm(NAME)")
         if epochs != 1:
             raise InputError(f"epochs must be 1 in a race, not {epochs}: a sample is one item")

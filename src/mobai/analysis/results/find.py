@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +56,13 @@ def find_results(path: str | Path, task: str | None = None) -> list[Evaluation]:
     if task is not None and task not in tasks:
         raise InputError("task", f"there is no task {task!r}; there are {', '.join(tasks)}{did_you_mean(task, tasks)}")
     kinds = _kinds(files)
-    return [_evaluation(one, cells, kinds) for one in tasks if task in (None, one)]
+    wanted = {one: {arm for arm, cell in cells if cell.task == one} for one in tasks if task in (None, one)}
+    alone = [one for one, arms in wanted.items() if len(arms) < 2]
+    if files and len(alone) == len(wanted):
+        raise InputError("data", f"there is one system alone in {str(path)!r}; two at least can be compared")
+    for one in alone:
+        warnings.warn(f"task {one} is left out: there is one system alone", stacklevel=2)
+    return [_evaluation(one, cells, kinds) for one in wanted if one not in alone]
 
 
 def _read(path: Path) -> ResultFile | None:
@@ -100,10 +107,6 @@ def _evaluation(task: str, cells: Sequence[tuple[str, Cell]], kinds: Mapping[str
             numbers = told.setdefault((arm, cell.item), defaultdict(list))
             for name, value in cell.numbers.items():
                 numbers[name] += [] if value is None else [value]
-    arms = list(dict.fromkeys(arm for arm, _ in told))
-    if len(arms) < 2:
-        where = f"in {task} " if task else ""
-        raise InputError("data", f"there is one system alone {where}; two at least can be compared".replace(" ;", ";"))
     # Tools write a cost of 0 where they know none.
     seen = {
         name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,13 @@ def read(path: Path, facts: Any) -> ResultFile | None:  # noqa: ARG001
     rows = list(_rows(path))
     filters = {row.get("filter") for row in rows}
     found, numbers = ResultFile(path, "lm-evaluation-harness"), dict[str, dict[str, float | None]]()
+    seen: Counter[tuple[Any, str]] = Counter()
     for row in rows:
         after = f"/{row.get('filter')}" if len(filters) > 1 else ""
-        told = numbers.setdefault(str(row.get("doc_hash") or row.get("doc_id")), {})
+        name = str(row.get("doc_hash") or row.get("doc_id"))
+        seen[row.get("filter"), name] += 1
+        again = seen[row.get("filter"), name]  # a document may be in a task twice
+        told = numbers.setdefault(name if again == 1 else f"{name}, {again}", {})
         for metric in row.get("metrics", []):
             told[f"{metric}{after}"] = number(row.get(metric))
             found.metrics[f"{metric}{after}"] = _kind(metric, directions)

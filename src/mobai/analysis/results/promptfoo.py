@@ -22,13 +22,18 @@ def read(path: Path, facts: Any) -> ResultFile | None:
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "gradingResult" in row for row in rows):
         return None
     found = ResultFile(path, "promptfoo", metrics={"pass": SHARE, "score": SHARE})
+    cases: dict[str, set[Any]] = {}
+    for row in rows:
+        cases.setdefault(_item(row), set()).add(row.get("testIdx"))
     for row in rows:
         provider, prompt = _mapping(row.get("provider")), _mapping(row.get("prompt"))
         system = {
             "provider": str(provider.get("label") or provider.get("id") or "provider"),
             "prompt": str(prompt.get("label") or prompt.get("raw") or row.get("promptIdx")),
         }
-        found.add(system, "", _item(row), _numbers(row, found))
+        item = _item(row)
+        item += f", test {row.get('testIdx')}" if len(cases[item]) > 1 else ""
+        found.add(system, "", item, _numbers(row, found))
     return found
 
 
