@@ -17,7 +17,7 @@ from scipy.stats import beta
 
 from mobai import Family, Instance, Objective, Policy, simulate
 from mobai.lab.instances import snw, synthetic
-from mobai.problem.family import FAMILIES
+from mobai.problem.families import FAMILIES
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 # What separates five arms from the best one, in two objectives.

@@ -15,7 +15,7 @@ from mobai.kernels.evidence.costs import renew
 from mobai.kernels.jit.compiled import entry
 from mobai.kernels.models import dispatch
 from mobai.kernels.stats.observations import MODELS, ObservationArrays
-from mobai.problem.family import MODELS as NAMES
+from mobai.problem.families import MODELS as NAMES
 from mobai.theory.observations import Observations
 
 Draw = Callable[[np.random.Generator, int], float]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mobai.errors import InputError, did_you_mean
 from mobai.problem import Design, FloatArray, Guardrail, IntArray, Objective, Problem
-from mobai.problem.family import Ratio
+from mobai.problem.families import Ratio
 from mobai.problem.problem import read_objectives
 from mobai.rows import frame_columns, number_in, numbers_in, read_rows
 

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from mobai.cli import screen
 from mobai.errors import InputError
-from mobai.problem.family import Quantile, Ratio
+from mobai.problem.families import Quantile, Ratio
 from mobai.problem.window import span_text
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from mobai.kernels.programs.dense import Integers
 from mobai.kernels.stats.health import HealthArrays, note_rewards
 from mobai.kernels.stats.observations import LimitState
 from mobai.problem import FloatArray, IntArray, Problem
-from mobai.problem.family import is_number
+from mobai.problem.families import is_number
 from mobai.rules.sampling.base import SamplingRule
 from mobai.rules.stopping import Decision, SharesDelta, StoppingRule
 from mobai.theory.observations import Moment

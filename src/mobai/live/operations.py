@@ -34,7 +34,7 @@ from mobai.live.reports import Metrics, Report, body_of, named, number_of, only_
 from mobai.live.settings import with_arm
 from mobai.live.state import State
 from mobai.live.units import RECORDED, TOLD, Unit, UnitOfArm
-from mobai.problem.family import is_number
+from mobai.problem.families import is_number
 
 _log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from mobai.live.settings import to_body
 from mobai.live.status import Status
 from mobai.live.storage import experiment_names
 from mobai.problem import Objective
-from mobai.problem.family import is_number
+from mobai.problem.families import is_number
 from mobai.problem.objective import is_name
 from mobai.store.journal import Journal
 from mobai.theory.confidence import check_small

@@ -18,7 +18,7 @@ from mobai.errors import ConflictError, InputError
 from mobai.live.part import Part
 from mobai.problem import Problem
 from mobai.problem.codec import problem_json, problem_of
-from mobai.problem.family import FAMILIES, Quantile, Ratio, is_number
+from mobai.problem.families import FAMILIES, Quantile, Ratio, is_number
 from mobai.problem.objective import is_name
 from mobai.problem.problem import check_case, noise_table
 from mobai.problem.window import span_text

@@ -1,7 +1,7 @@
 """What is known beforehand: problems, instances, objectives, families."""
 
 from mobai.problem.design import Design
-from mobai.problem.family import (
+from mobai.problem.families import (
     Bernoulli,
     Bounded,
     Family,

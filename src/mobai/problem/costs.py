@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mobai.errors import InputError
-from mobai.problem.family import is_number
+from mobai.problem.families import is_number
 from mobai.problem.objective import Objective, is_name
 
 _LARGEST_RATIO = 1e9

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mobai.errors import InputError, did_you_mean
-from mobai.problem.family import (
+from mobai.problem.families import (
     FAMILIES,
     LARGEST_BINS,
     Bounded,

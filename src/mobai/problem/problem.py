@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mobai.errors import InputError
 from mobai.problem.costs import Costs
 from mobai.problem.design import Design
-from mobai.problem.family import Gaussian, Ratio, choices_for
+from mobai.problem.families import Gaussian, Ratio, choices_for
 from mobai.problem.guardrail import Guardrail
 from mobai.problem.objective import Objective, is_name
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from mobai.errors import InputError
-from mobai.problem.family import Family, is_number
+from mobai.problem.families import Family, is_number
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST = 3650 * 86400.0

@@ -31,7 +31,7 @@ from mobai.kernels.stats.observations import (
 )
 from mobai.kernels.trials import engine as kernels
 from mobai.problem import FloatArray, Guardrail, IntArray, Problem
-from mobai.problem.family import Quantile, Ratio
+from mobai.problem.families import Quantile, Ratio
 
 # What cannot be computed from the rest, per arm, and per arm and objective.
 _PER_ARM = ("active", "asked", "answered")

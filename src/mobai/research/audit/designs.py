@@ -26,7 +26,7 @@ from mobai.problem import (
     UnknownVariance,
     Wins,
 )
-from mobai.problem.family import Family
+from mobai.problem.families import Family
 from mobai.research.audit.reporting_schemes import Answers, ReportingScheme, answers_of, engine_of
 from mobai.rules.stopping import Paired
 from mobai.rules.stopping.comparison import Comparison

@@ -21,13 +21,13 @@ from mobai.kernels.trials.trial import TrialArrays
 from mobai.problem import Problem
 from mobai.rules.sampling.base import CompiledRule
 from mobai.rules.stopping import StoppingRule
-from mobai.rules.stopping.elimination import Elimination, new_race
+from mobai.rules.stopping.elimination import Elimination, new_survivors
 from mobai.theory.confidence import resolve_log_inv_delta
 
 
 @dataclass(frozen=True)
 class SuccessiveElimination(CompiledRule):
-    """Pull every arm that is still in the race for the current objective, round by round.
+    """Pull every arm that is still in for the current objective, round by round.
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ class SuccessiveElimination(CompiledRule):
         """The only stopping rule it goes with."""
         return Elimination(self.delta, self.as_printed)
 
-    def init(self, problem: Problem) -> kernels.Race:
+    def init(self, problem: Problem) -> kernels.Survivors:
         """Start with all arms in."""
-        return new_race(problem)
+        return new_survivors(problem)
 
     def can_follow(self, stoppings: Sequence[StoppingRule]) -> bool:
         """Whether whole trials can be compiled with these stopping rules: with its own alone."""
         return list(stoppings) == [self.stopping]
 
-    def play(self, memory: kernels.Race, trial: TrialArrays) -> int:
+    def play(self, memory: kernels.Survivors, trial: TrialArrays) -> int:
         """Pull the next arm of the round; when everything is decided, all arms in turn."""
         x = resolve_log_inv_delta(self.delta)
         return kernels.play(trial, x, self.as_printed, memory)

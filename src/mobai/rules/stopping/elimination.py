@@ -15,11 +15,11 @@ from mobai.theory.observations import Observations
 from mobai.theory.thresholds import check_families
 
 
-def new_race(problem: Problem) -> kernels.Race:
-    """Return the race for the first objective, with all arms in it."""
+def new_survivors(problem: Problem) -> kernels.Survivors:
+    """Return who takes part for the first objective: all arms."""
     arms, objectives = problem.shape
     nothing = np.full(objectives, -1)
-    return kernels.Race(
+    return kernels.Survivors(
         np.zeros(arms, np.int64), np.zeros(1, np.int64), np.ones(arms, np.int64), nothing, nothing.copy()
     )
 
@@ -76,24 +76,24 @@ class Elimination:
 
 
 class EliminationMonitor:
-    """The race of one experiment. Its evidence is ``log(1/delta) (gap / radii)^2``, enough beyond log(1/delta)."""
+    """One experiment. Its evidence is ``log(1/delta) (gap / radii)^2``, enough beyond log(1/delta)."""
 
     def __init__(self, rule: Elimination, problem: Problem) -> None:
         self._rule, self._problem = rule, problem
-        self._race = new_race(problem)
+        self._survivors = new_survivors(problem)
 
     def look(self, observations: Observations, at: float | None = None) -> bool:  # noqa: ARG002
         """Drop arms that are too far behind, once a round is complete; whether an objective was decided."""
-        before = self._race.answers.copy()
+        before = self._survivors.answers.copy()
         if observations.complete:
             x = resolve_log_inv_delta(self._rule.delta)
-            kernels.eliminate(observations.arrays, observations.told, x, self._rule.as_printed, self._race)
-        return not np.array_equal(before, self._race.answers)
+            kernels.eliminate(observations.arrays, observations.told, x, self._rule.as_printed, self._survivors)
+        return not np.array_equal(before, self._survivors.answers)
 
     def decisions(self, log_inv_delta: float) -> tuple[Decision | None, ...]:
         """Return what is decided at the rule's own delta."""
         self._rule.level(self._problem, log_inv_delta)
-        pairs = zip(self._race.answers.tolist(), self._race.decided.tolist(), strict=True)
+        pairs = zip(self._survivors.answers.tolist(), self._survivors.decided.tolist(), strict=True)
         return tuple(None if arm < 0 else Decision(arm, pull) for arm, pull in pairs)
 
     def evidence(self, observations: Observations) -> FloatArray:

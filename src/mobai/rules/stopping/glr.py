@@ -14,7 +14,7 @@ from mobai.kernels.stats.health import HealthArrays
 from mobai.kernels.stats.repeats import RepeatArrays
 from mobai.kernels.trials import engine as kernels
 from mobai.problem import FloatArray, Problem
-from mobai.problem.family import is_number
+from mobai.problem.families import is_number
 from mobai.problem.guardrail import NOBODY
 from mobai.rules.stopping.base import Decision
 from mobai.rules.stopping.records import EvidenceRecords

@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 from mobai import views
 from mobai.errors import StorageError
 from mobai.live.experiment import Experiment
-from mobai.problem.family import ranges_of
+from mobai.problem.families import ranges_of
 from mobai.service.access import needs
 from mobai.service.api.common import caller_of, service_of, signed
 from mobai.service.api.experiments import SSE_HEADERS, go_on

@@ -10,7 +10,7 @@ from mobai.errors import ConflictError, InputError
 from mobai.live.settings import check_beginning, is_own_rule, moment_of, new_settings
 from mobai.problem import Guardrail, Objective, Problem
 from mobai.problem.design import design_of
-from mobai.problem.family import Quantile, parse_family
+from mobai.problem.families import Quantile, parse_family
 from mobai.problem.objective import Direction
 from mobai.problem.window import seconds_of
 from mobai.service.pages.forms import Form

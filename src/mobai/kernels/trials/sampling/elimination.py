@@ -12,7 +12,7 @@ from mobai.kernels.trials.trial import Ladder, TrialArrays, begin, draw
 
 
 @record
-class Race(NamedTuple):
+class Survivors(NamedTuple):
     """Who is still in for the current objective, and what has been decided."""
 
     start: Integers  # of each arm: its rewards when the current objective began
@@ -23,32 +23,32 @@ class Race(NamedTuple):
 
 
 @entry
-def play(trial: TrialArrays, log_inv_delta: float, as_printed: bool, race: Race) -> int:
+def play(trial: TrialArrays, log_inv_delta: float, as_printed: bool, survivors: Survivors) -> int:
     """Pull round by round, at most ``trial.pulls`` times; return the last arm, -1 if there was none.
 
-    Ends early when everything is decided or a block of rewards is used up. Race and trial are changed in place.
+    Ends early when everything is decided or a block of rewards is used up. Survivors and trial are changed in place.
     """
     obs, arm, before = trial.obs, -1, begin(trial)
     for k in range(trial.pulls + 1):
-        eliminate(obs, before + k, log_inv_delta, as_printed, race)
-        if climb_out(trial.ladder, obs, race) or k == trial.pulls:
+        eliminate(obs, before + k, log_inv_delta, as_printed, survivors)
+        if climb_out(trial.ladder, obs, survivors) or k == trial.pulls:
             break
-        arm = next_in_round(obs.asked, race)
+        arm = next_in_round(obs.asked, survivors)
         if not draw(trial.blocks, obs, arm):
             break
     return arm
 
 
 @entry
-def eliminate(obs: ObservationArrays, pulls: int, log_inv_delta: float, as_printed: bool, race: Race) -> None:
-    """At the end of a round, drop arms that are too far behind in the current objective; the race in place."""
-    m, alive = current(race.answers), race.alive
+def eliminate(obs: ObservationArrays, pulls: int, log_inv_delta: float, as_printed: bool, survivors: Survivors) -> None:
+    """At the end of a round, drop arms that are too far behind in the current objective; survivors in place."""
+    m, alive = current(survivors.answers), survivors.alive
     if m < 0:
         return
-    complete = fewest_turns(obs, m, race)
-    if complete <= race.rounds[0]:
+    complete = fewest_turns(obs, m, survivors)
+    if complete <= survivors.rounds[0]:
         return
-    race.rounds[0] = complete
+    survivors.rounds[0] = complete
     best = -1
     for i in range(len(alive)):
         if alive[i] and (best < 0 or obs.means[m, i] > obs.means[m, best]):
@@ -62,10 +62,10 @@ def eliminate(obs: ObservationArrays, pulls: int, log_inv_delta: float, as_print
                 alive[i] = 0
         left += alive[i]
     if left == 1:
-        race.answers[m], race.decided[m] = best, pulls
+        survivors.answers[m], survivors.decided[m] = best, pulls
         for i in range(len(alive)):
-            race.start[i], alive[i] = int(obs.counts[m, i]), 1
-        race.rounds[0] = 0
+            survivors.start[i], alive[i] = int(obs.counts[m, i]), 1
+        survivors.rounds[0] = 0
 
 
 @kernel
@@ -78,22 +78,22 @@ def current(answers: Integers) -> int:
 
 
 @kernel
-def fewest_turns(obs: ObservationArrays, m: int, race: Race) -> int:
+def fewest_turns(obs: ObservationArrays, m: int, survivors: Survivors) -> int:
     """Return how many rewards every arm still in has had since the objective began, at least."""
     fewest = -1
-    for i in range(len(race.alive)):
-        turns = int(obs.counts[m, i]) - race.start[i]
-        if race.alive[i] and (fewest < 0 or turns < fewest):
+    for i in range(len(survivors.alive)):
+        turns = int(obs.counts[m, i]) - survivors.start[i]
+        if survivors.alive[i] and (fewest < 0 or turns < fewest):
             fewest = turns
     return fewest
 
 
 @kernel
-def next_in_round(asked: Integers, race: Race) -> int:
+def next_in_round(asked: Integers, survivors: Survivors) -> int:
     """Return the arm still in with the fewest turns, the first in a tie."""
-    arm, start = -1, race.start
+    arm, start = -1, survivors.start
     for i in range(len(start)):
-        if race.alive[i] and (arm < 0 or asked[i] - start[i] < asked[arm] - start[arm]):
+        if survivors.alive[i] and (arm < 0 or asked[i] - start[i] < asked[arm] - start[arm]):
             arm = i
     return arm
 
@@ -106,17 +106,17 @@ def radius(obs: ObservationArrays, m: int, i: int, pulls: int, log_inv_delta: fl
 
 
 @kernel
-def climb_out(ladder: Ladder, obs: ObservationArrays, race: Race) -> bool:
+def climb_out(ladder: Ladder, obs: ObservationArrays, survivors: Survivors) -> bool:
     """Enter what is decided in the ladder, if there is one (its levels are one delta); whether all is decided."""
     for s in range(len(ladder.kinds)):
-        for m in range(len(race.answers)):
-            if race.answers[m] >= 0 and ladder.rungs[s, m] == 0:
+        for m in range(len(survivors.answers)):
+            if survivors.answers[m] >= 0 and ladder.rungs[s, m] == 0:
                 ladder.rungs[s, m] = ladder.levels.shape[1]
                 for rung in range(ladder.levels.shape[1]):
-                    ladder.decided[s, m, rung], ladder.answers[s, m, rung] = race.decided[m], race.answers[m]
-        if current(race.answers) < 0 and ladder.finished[s] == 0:
+                    ladder.decided[s, m, rung], ladder.answers[s, m, rung] = survivors.decided[m], survivors.answers[m]
+        if current(survivors.answers) < 0 and ladder.finished[s] == 0:
             ladder.finished[s] = ladder.levels.shape[1]
             for rung in range(ladder.levels.shape[1]):
                 for i in range(len(obs.asked)):
                     ladder.asked[s, rung, i] = obs.asked[i]
-    return len(ladder.kinds) > 0 and current(race.answers) < 0
+    return len(ladder.kinds) > 0 and current(survivors.answers) < 0
