@@ -106,6 +106,8 @@ def test_promptfoo(tmp_path: Path) -> None:
     assert (found.made, found.enough) == (400, 400)  # nobody uses fewer tokens
     (found,) = analyse_results(path, ["pass:bounded=0..1", "cost:min:wins"])
     assert found.enough < 200
+    (bare,) = analyse_results(path, ["pass", "cost"])
+    assert bare.enough == found.enough
     assert f"A race would have made {found.enough} of these 400 measurements." in str(found)
 
 
@@ -218,3 +220,17 @@ def test_what_is_there_twice_is_two_items_and_a_task_of_one_system_is_left_out(t
     (tmp_path / "twice").mkdir()
     (tmp_path / "twice" / "results.json").write_text(json.dumps(facts))
     assert len(find_results(tmp_path / "twice")[0].rows) == 20
+
+
+def test_long_prompts_have_short_names(tmp_path: Path) -> None:
+    facts = promptfoo(5)
+    rows = facts["results"]["results"]
+    long = "You are a concise assistant who answers every question with one word alone.\n"
+    for number, row in enumerate(rows):
+        row["prompt"] = {"label": long + ("Be brief." if number < 5 else "Be right.")}
+    (tmp_path / "results.json").write_text(json.dumps(facts))
+    (found,) = find_results(tmp_path)
+    arms = {row["arm"] for row in found.rows}
+    assert len(arms) == 4
+    assert all(len(arm) < 60 for arm in arms)
+    assert any(arm.endswith("… (2)") for arm in arms)

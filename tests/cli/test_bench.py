@@ -22,14 +22,14 @@ def test_the_faster_command_is_found(capsys: pytest.CaptureFixture[str], tmp_pat
     exports = [word for kind, path in files.items() for word in (f"--export-{kind}", path)]
     code, out, _ = mobai(capsys, "bench", FAST, SLOW, *exports)
     assert code == 0
-    assert f"{FAST} is faster than {SLOW}, in most of 10 rounds" in out
+    assert f"{FAST} is faster than {SLOW}, in most of" in out
     facts = json.loads(Path(files["json"]).read_text())
     assert facts["mobai"]["fastest"] == {"seconds": FAST}
     first, second = facts["results"]
-    assert len(first["times"]) == len(first["memory_usage_byte"]) == 10
+    assert len(first["times"]) == len(first["memory_usage_byte"]) == facts["mobai"]["rounds"] >= 10
     assert min(first["times"]) >= 0.005
     assert set(first["exit_codes"]) == {0}
-    assert second["median"] > 3 * first["median"] > 3 * first["user"]
+    assert second["median"] > first["median"] > first["user"]
     # What hyperfine writes, readers of it can read.
     assert {"command", "mean", "stddev", "median", "user", "system", "min", "max", "times", "exit_codes"} <= set(first)
     rows = list(csv.DictReader(Path(files["csv"]).read_text().splitlines()))
@@ -50,6 +50,14 @@ def test_a_command_that_is_slower_than_the_baseline_fails(capsys: pytest.Capture
     code, out, _ = mobai(capsys, "bench", SLOW, FAST, "--fail-if-slower", SLOW, "5%")
     assert code == 0
     assert f"{FAST}: not slower by more than 5 %" in out
+
+
+def test_what_stays_open_may_fail_too(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["bench", "sleep 0.002", "sleep 0.002; true", "--fail-if-slower", "sleep 0.002", "50%", "--max-rounds", "2"]
+    assert mobai(capsys, *words)[0] == 0
+    code, out, _ = mobai(capsys, *words, "--fail-if-open")
+    assert code == 3
+    assert "open" in out
 
 
 def test_parameters_preparation_setup_and_cleanup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -90,6 +98,12 @@ def test_memory_and_user_time_are_those_of_the_command(capsys: pytest.CaptureFix
         (["true", "true"], "two are called 'true'; give them names (--name)"),
         (["true", "sleep 'a"], "cannot be split into words: no closing quotation"),
         (["true", "false", "--at-least", "much"], "--at-least must be a share such as 5% or 0.05, not 'much'"),
+        (
+            ["true", "false", "--fail-if-slower", "true", "5"],
+            "--fail-if-slower must be a share such as 5% or 0.05",
+        ),
+        (["true", "false", "--at-least", "3"], "did you mean 3%?"),
+        (["true", "false", "--fail-if-open"], "--fail-if-open needs --fail-if-slower"),
         (["true", "false", "--fail-if-slower", "other", "5%"], "must be one of true, false, not 'other'"),
         (["true", "false", "--fail-if-slower", "true", "5%", "--metric", "user"], "--fail-if-slower must come without"),
         (["true", "false", "-p", "a", "-p", "b", "-p", "c"], "--prepare must be given once, or once per command"),

@@ -236,6 +236,10 @@ def test_arguments_are_checked_at_once() -> None:
         Racing(["a", "b"], ["match:bernoulli"], ahead=0)
     with pytest.raises(mobai.InputError, match="match"):
         Racing(["a", "b"], ["match:unknown-variance"])
+    with pytest.raises(mobai.InputError, match="no task of this race has begun"):
+        _ = Racing(["a", "b"], ["match:bernoulli"]).winners
+    with pytest.raises(mobai.InputError, match="state bernoulli, bounded"):
+        Racing(["a", "b"], ["match"])
     with pytest.raises(mobai.InputError, match="arm must be one of a, b"):
         Racing(["a", "b"], ["match:bernoulli"]).arm("c")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -15,7 +16,7 @@ import mobai
 from mobai.integrations.mcp import make_server
 
 Call = Callable[..., Any]
-LOOKS = {"list_experiments", "status", "explain", "report", "plan", "analyse"}
+LOOKS = {"list_experiments", "status", "explain", "report", "plan", "analyse", "analyse_results"}
 ACTS = {"create_experiment", "ask", "tell"}
 
 
@@ -45,7 +46,7 @@ def test_an_agent_runs_an_experiment_to_its_end(storage: str) -> None:
     async def steps(client: Client) -> None:
         arms, metrics = ["short", "long"], ["right:bernoulli", "tokens:min:bounded=0..100"]
         made = await call(client, "create_experiment", name="prompts", arms=arms, metrics=metrics)
-        assert made["objectives"][0]["decided"] is False
+        assert made["winners"] == {"right": None, "tokens": None}
         measured = {"short": {"right": 0, "tokens": 10}, "long": {"right": 1, "tokens": 80}}
         for _ in range(100):
             given = await call(client, "ask", name="prompts", n=4)
@@ -128,6 +129,21 @@ def test_plans_and_analyses(storage: str, tmp_path: Path) -> None:
     run(storage, none_allowed)
 
 
+def test_results_of_evaluations(storage: str, tmp_path: Path) -> None:
+    for system, score in (("small", 0.0), ("large", 1.0)):
+        cases = [{"input": f"q{n}", "metricsData": [{"name": "Exact", "score": score}]} for n in range(40)]
+        facts = {"testCases": cases, "metricsScores": [], "identifier": system}
+        (tmp_path / f"{system}.json").write_text(json.dumps(facts))
+
+    async def steps(client: Client) -> None:
+        (found,) = await call(client, "analyse_results", path=".")
+        assert found["objectives"][0]["decided_arm"] == "large"
+        assert found["made"] == 80
+        assert "in the folder that was allowed" in await call(client, "analyse_results", path="..")
+
+    run(storage, steps, files=tmp_path)
+
+
 def test_what_is_wrong_is_one_sentence(storage: str) -> None:
     async def steps(client: Client) -> None:
         create = {"name": "x", "arms": ["a", "b"], "metrics": ["click:bernoulli"]}
@@ -170,13 +186,13 @@ def test_an_experiment_that_was_made_again_is_loaded_again(storage: str) -> None
     mobai.Experiment.create(storage, "ads", ["a", "b"], ["click:bernoulli"])
 
     def arms(status: Any) -> list[str]:
-        return [row["arm"] for row in status["arms"]]
+        return [row["arm"] for row in status["details"]["arms"]]
 
     async def steps(client: Client) -> None:
-        assert arms(await call(client, "status", name="ads")) == ["a", "b"]
+        assert arms(await call(client, "status", name="ads", details=True)) == ["a", "b"]
         mobai.delete(storage, "ads")
         mobai.Experiment.create(storage, "ads", ["c", "d"], ["click:bernoulli"])
-        assert arms(await call(client, "status", name="ads")) == ["c", "d"]
+        assert arms(await call(client, "status", name="ads", details=True)) == ["c", "d"]
         other = mobai.Experiment.load(storage, "ads")
         other.tell(other.ask()[0], {"click": 1})
         assert (await call(client, "status", name="ads"))["pulls"] == 1

@@ -45,6 +45,14 @@ def test_what_is_quick_is_called_many_times(mobai_bench):
     assert found.fastest == "quick"
 
 
+def test_a_check_without_a_baseline_is_none(mobai_bench):
+    found = mobai_bench({"old": old, "new": new})
+    with pytest.raises(ValueError, match="baseline must be stated"):
+        found.assert_not_slower()
+    with pytest.raises(ValueError, match="a mapping from names to functions"):
+        mobai_bench(old)
+
+
 def test_one_function(mobai_bench):
     with pytest.raises(ValueError, match="two to compare"):
         mobai_bench({"old": old})
@@ -55,7 +63,7 @@ def test_the_fixture_of_a_project(tmp_path: Path) -> None:
     (tmp_path / "test_speed.py").write_text(TESTS)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_speed.py"]
     found = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "2 failed, 3 passed" in found.stdout
+    assert "2 failed, 4 passed" in found.stdout
     assert "new is not proven to be the fastest" in found.stdout
     assert "new: slower by more than 5 %" in found.stdout
     assert "mobai_bench" in found.stdout

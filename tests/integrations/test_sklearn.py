@@ -59,6 +59,7 @@ def test_a_clear_difference_takes_a_dozen_splits(iris: tuple[Any, Any]) -> None:
     assert search.best_estimator_.get_depth() == 3
     assert search.score(*iris) == search.best_estimator_.score(*iris) > 0.9
     assert search.predict(iris[0]).tolist() == search.best_estimator_.predict(iris[0]).tolist()
+    assert search.summary_ == f"score: max_depth=3 is best; 1 of 2 are out after {search.n_fits_} fits"
     results = search.cv_results_
     assert results["rank_test_score"].tolist() == [2, 1]
     assert results["params"] == [{"max_depth": 1}, {"max_depth": 3}]

@@ -151,8 +151,8 @@ def _say_tasks(found: list[TaskAnalysis], delta: float, as_json: bool) -> None:
     for one in found:
         if one.task:
             screen.say(f"task {one.task}:")
-        screen.out.print(screen.laid_out_blocks(views.analysis_blocks(one.analysis)))
         screen.say(one.saving)
+        screen.out.print(screen.laid_out_blocks(views.analysis_blocks(one.analysis)))
     if len(found) > 1:
         screen.say(f"delta = {delta:g} for all {len(found)} tasks together")
 

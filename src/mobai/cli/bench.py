@@ -18,7 +18,7 @@ from mobai.kernels import interpret
 if TYPE_CHECKING:
     from mobai.timing import Command, CommandRunner, Timing
 
-_SLOWER, _FAILED = 1, 1
+_SLOWER, _FAILED, _OPEN = 1, 1, 3
 
 
 @click.command("bench")
@@ -55,6 +55,7 @@ _SLOWER, _FAILED = 1, 1
     metavar="BASELINE SHARE",
     help="Only say who is slower than this command by more than that, such as 5%; exit code 1 if anybody is.",
 )
+@click.option("--fail-if-open", is_flag=True, help="With --fail-if-slower: exit code 3 if that is not known of all.")
 @options.delta_option()
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Fixes the order in each round.")
 @click.option("--export-json", metavar="FILE", help="Everything, with the fields that hyperfine writes.")
@@ -77,6 +78,7 @@ def command(
     at_least: str,
     max_rounds: int,
     fail_if_slower: tuple[str, str] | None,
+    fail_if_open: bool,
     delta: float,
     seed: int,
     export_json: str | None,
@@ -92,6 +94,8 @@ def command(
     interpret()
     from mobai.timing import CommandError, CommandRunner, expand, time_rounds
 
+    if fail_if_open and fail_if_slower is None:
+        raise InputError("--fail-if-open", "needs --fail-if-slower")
     baseline = None if fail_if_slower is None else fail_if_slower[0]
     shares = {"at_least": _share("--at-least", at_least)}
     if fail_if_slower is not None:
@@ -140,13 +144,16 @@ def command(
     if as_json:
         click.echo(_json(timing, parameters), nl=False)
     else:
-        screen.out.print(screen.laid_out(views.timing_table(timing)))
+        screen.out.print(screen.laid_out(views.timing_table(timing), firm=True))
         for line in views.timing_lines(timing):
             screen.say(line)
     if timing.ending == "interrupted":
         raise click.exceptions.Exit(130)
-    if any(timing.slower().values()):
+    states = timing.slower().values()
+    if any(states):
         raise click.exceptions.Exit(_SLOWER)
+    if fail_if_open and None in states:
+        raise click.exceptions.Exit(_OPEN)
 
 
 def _share(option: str, text: str) -> float:
@@ -154,7 +161,10 @@ def _share(option: str, text: str) -> float:
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
     if found is None:
         raise InputError(option, f"must be a share such as 5% or 0.05, not {text!r}")
-    return float(found[1]) / (100 if found[2] else 1)
+    share = float(found[1]) / (100 if found[2] else 1)
+    if share >= 1 and not found[2]:
+        raise InputError(option, f"must be a share such as 5% or 0.05, not {text}; did you mean {text.strip()}%?")
+    return share
 
 
 def _parameters(given: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:

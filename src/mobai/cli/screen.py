@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mobai.problem import IntArray
     from mobai.theory.intervals import Intervals
 
+# How much wider than the screen a table may be: its cells are then wrapped.
+_WRAPPED = 1.5
 # Names come from files: what looks like markup in them is part of the name.
 out = Console(markup=False, highlight=False)
 err = Console(stderr=True, markup=False, highlight=False)
@@ -45,14 +47,19 @@ def plain_table(*columns: str) -> Table:
     """Start a table with few lines; columns named with a leading ``>`` are aligned right."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
+        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
     return table
 
 
-def laid_out(table: document.Table, decided: Sequence[bool] = ()) -> Table:
-    """Return a table of a view for the terminal; with ``decided``, the second column is coloured by it."""
+def laid_out(table: document.Table, decided: Sequence[bool] = (), *, firm: bool = False) -> Table:
+    """Return a table of a view for the terminal.
+
+    With ``decided``, the second column is coloured by it; ``firm`` wraps nothing but names.
+    """
     columns = (name if n < table.left else f">{name}" for n, name in enumerate(table.header))
     laid = plain_table(*columns)
+    for column in laid.columns[table.left :] if firm else ():
+        column.no_wrap = True
     for n, row in enumerate(table.rows):
         cells = [Text(visible(cell)) for cell in row]
         if decided:
@@ -83,12 +90,31 @@ def intervals_table(verdict: Verdict, counts: IntArray, intervals: Intervals) ->
     return table
 
 
+def fitting(table: document.Table, width: int) -> list[document.Table]:
+    """Return a table as it is, or if its cells could not be read, as several that repeat its first column."""
+    widths = [max(len(row[n]) for row in (table.header, *table.rows)) + 3 for n in range(len(table.header))]
+    if sum(widths) <= _WRAPPED * width or len(widths) <= 2:
+        return [table]
+    groups: list[list[int]] = []
+    for n in range(1, len(widths)):
+        if groups and sum(widths[k] for k in (0, *groups[-1], n)) <= width:
+            groups[-1].append(n)
+        else:
+            groups.append([n])
+    return [_part_of(table, [0, *group]) for group in groups]
+
+
+def _part_of(table: document.Table, columns: Sequence[int]) -> document.Table:
+    rows = [[row[n] for n in columns] for row in table.rows]
+    return document.Table([table.header[n] for n in columns], rows, left=sum(n < table.left for n in columns))
+
+
 def laid_out_blocks(blocks: Sequence[document.Block]) -> RenderableType:
     """Return paragraphs and tables of a view for the terminal."""
     parts: list[RenderableType] = []
     for block in blocks:
         if isinstance(block, document.Table):
-            parts += [Text(), laid_out(block), Text()]
+            parts += [part for one in fitting(block, out.width) for part in (Text(), laid_out(one))] + [Text()]
         else:
             parts.append(Text(visible(getattr(block, "text", ""))))
     return Group(*parts)

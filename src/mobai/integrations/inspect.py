@@ -78,13 +78,7 @@ class Racing:
     shuffled
         Whether the samples are in a random order, although Inspect was not told to shuffle them.
 
-    Attributes
-    ----------
-    experiment
-        The experiment that it is, once a task has begun.
     """
-
-    experiment: Experiment
 
     def __init__(
         self,
@@ -123,6 +117,7 @@ class Racing:
         self._forgiving: set[str] = set()  # whose tasks go on when a sample fails
         self._skipped = dict.fromkeys(self.arms, 0)
         self._extras: dict[tuple[str, int], dict[str, float | None]] = {}
+        self._experiment: Experiment | None = None
         self._made = 0
         self._known_in: set[str] | None = None
         self._last = -1  # the place of what was handed out last
@@ -130,6 +125,13 @@ class Racing:
     def arm(self, name: str) -> _OneArm:
         """Return the early stopping of one arm, for a task that cannot be told by its model."""
         return _OneArm(self, self._known(name))
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that it is, once a task has begun."""
+        if self._experiment is None:
+            raise InputError("no task of this race has begun")
+        return self._experiment
 
     @property
     def made(self) -> int:
@@ -230,7 +232,7 @@ class Racing:
             items = [""] * len(names)
             for place, number in enumerate(Design("items", len(names)).order(self._seed).tolist()):
                 items[number] = names[place]
-        self.experiment, _ = begin_or_go_on(
+        self._experiment, _ = begin_or_go_on(
             self._journal,
             self._name,
             list(self.arms),
@@ -332,7 +334,7 @@ class Racing:
             "of": len(self._places) * len(self.arms),
             "skipped": self._skipped[arm],
             "verdict": facts,
-            "text": str(status),
+            "text": views.headline(status),
         }
 
 

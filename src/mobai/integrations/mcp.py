@@ -81,19 +81,32 @@ class ExperimentTools:
         with self._one_at_a_time():
             return [codec.status_summary(self._experiment(name).status()) for name in experiment_names(self._storage)]
 
-    def status(self, name: str) -> dict[str, Any]:
-        """Say where an experiment stands: what is decided, the evidence, means with intervals, and a forecast.
+    def status(
+        self,
+        name: str,
+        details: Annotated[bool, Field(description="Whether to return everything there is, as JSON.")] = False,
+    ) -> dict[str, Any]:
+        """Say where an experiment stands: what is decided and whether it may stop, means with intervals, a forecast.
 
-        ``said`` is the same in words. A metric without a decision is open, whoever leads.
+        A metric whose winner is null is open, whoever leads.
         """
         with self._one_at_a_time():
-            return self._facts(self._experiment(name).status())
+            return self._facts(self._experiment(name).status(), details)
 
     @staticmethod
-    def _facts(status: Status) -> dict[str, Any]:
+    def _facts(status: Status, details: bool = False) -> dict[str, Any]:
         from mobai.live import codec
 
-        return {"said": str(status), **codec.status_json(status)}
+        verdict = status.verdict
+        found = {
+            "said": str(status),
+            "winners": verdict.winners,
+            "stopped": verdict.stopped,
+            "certified": verdict.certified,
+            "pulls": status.pulls,
+            "pending": status.pending,
+        }
+        return {**found, "details": codec.status_json(status)} if details else found
 
     def explain(self, name: str) -> dict[str, Any]:
         """Say why an experiment is not decided yet, which pairs hold it up, and which arm would be next and why."""
@@ -161,12 +174,28 @@ class ExperimentTools:
             found = analyse(data, metrics, **options)
             return {"said": str(found), **views.analysis_json(found)}
 
-    def _allowed(self, file: str) -> Path:
+    def analyse_results(
+        self,
+        path: Annotated[str, Field(description="A file or folder, in the folder that was allowed.")],
+        metrics: Annotated[list[str] | None, Field(description="Which metrics; all of them unless given.")] = None,
+        task: str | None = None,
+        all_items: Annotated[bool, Field(description="Whether these items are all there are.")] = False,
+        delta: Delta = 0.05,
+    ) -> list[dict[str, Any]]:
+        """Say what results of Inspect, promptfoo, lm-evaluation-harness or DeepEval prove, task by task."""
+        from mobai.analysis.results import analyse_results
+
+        with self._one_at_a_time():
+            options: Any = {"task": task, "delta": delta, "all_items": all_items}
+            found = analyse_results(self._allowed(path, folder=True), metrics, **options)
+            return [{"said": str(one), **one.facts} for one in found]
+
+    def _allowed(self, file: str, *, folder: bool = False) -> Path:
         """Return a file in the folder that was allowed."""
         if self._files is None:
             raise InputError("file", "must be allowed by whoever runs the server: mobai mcp --files FOLDER; give rows")
         path = (self._files / file).resolve()
-        if not path.is_relative_to(self._files) or not path.is_file():
+        if not path.is_relative_to(self._files) or not (path.is_file() or (folder and path.is_dir())):
             raise InputError("file", f"must be a file in the folder that was allowed, not {file!r}")
         return path
 
@@ -253,9 +282,11 @@ def make_server(storage: Any, *, write: bool = False, files: str | Path | None =
     if folder is not None and not folder.is_dir():
         raise InputError("files", f"must be a folder, not {str(files)!r}")
     tools = ExperimentTools(storage, folder)
-    server: MCPServer[Any] = MCPServer("mobai", instructions=_ABOUT, version=__version__, log_level="WARNING")
+    about = _ABOUT if write else f"{_ABOUT} This server was started read-only: it can look, and change nothing."
+    server: MCPServer[Any] = MCPServer("mobai", instructions=about, version=__version__, log_level="WARNING")
     reading: list[Callable[..., Any]] = [
         tools.list_experiments, tools.status, tools.explain, tools.report, tools.plan, tools.analyse,
+        tools.analyse_results,
     ]  # fmt: skip
     for tool in reading:
         server.add_tool(tool, annotations=_READS)

@@ -40,17 +40,29 @@ class BenchResult:
 
     def assert_fastest(self, name: str) -> None:
         """Fail unless this one is proven to be the fastest."""
-        assert self.fastest == name, f"{name} is not proven to be the fastest\n{self}"
+        __tracebackhide__ = True
+        if self.fastest != name:
+            raise AssertionError(f"{name} is not proven to be the fastest\n{self}")
 
     def assert_not_slower(self) -> None:
         """Fail if anybody is proven to be slower than the baseline by more than was said."""
-        assert not any(self.timing.slower().values()), str(self)
+        __tracebackhide__ = True
+        from mobai.errors import InputError
+
+        if self.timing.baseline is None:
+            raise InputError("baseline must be stated to mobai_bench: whom the others are compared with")
+        if any(self.timing.slower().values()):
+            raise AssertionError(f"slower than {self.timing.baseline}\n{self}")
 
     def __str__(self) -> str:
         """Say it in a few lines."""
         from mobai import views
 
-        return "\n".join([views.to_text(views.timing_table(self.timing)), *views.timing_lines(self.timing)])
+        return "\n".join([*views.timing_lines(self.timing), views.to_text(views.timing_table(self.timing))])
+
+    def __repr__(self) -> str:
+        """Say it in a word: tests that fail show it."""
+        return f"<{len(self.timing.names)} functions in {self.timing.rounds} rounds: {self.timing.ending}>"
 
 
 class Bench:
@@ -75,8 +87,11 @@ class Bench:
         Every measurement lasts a millisecond at least, garbage is collected before it and not in it. See
         :func:`mobai.timing.time_rounds` for the arguments.
         """
+        from mobai.errors import InputError
         from mobai.timing import time_rounds
 
+        if not isinstance(functions, Mapping) or not all(map(callable, functions.values())):
+            raise InputError("functions", "must be a mapping from names to functions without arguments")
         calls = {name: _calls(function) for name, function in functions.items()}
         found = time_rounds(
             list(functions),

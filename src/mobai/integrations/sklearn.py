@@ -33,6 +33,7 @@ from sklearn.utils.parallel import Parallel, delayed  # noqa: E402
 
 from mobai.live.experiment import Experiment  # noqa: E402
 from mobai.store.journal import MemoryJournal  # noqa: E402
+from mobai.views import headline  # noqa: E402
 
 if TYPE_CHECKING:
     from mobai.engine import Verdict
@@ -49,6 +50,9 @@ _SHARES = (
 _RANGES = {**dict.fromkeys(_SHARES, (0.0, 1.0)), "matthews_corrcoef": (-1.0, 1.0), "neg_brier_score": (-2.0, 0.0)}
 # How many fits are begun before anybody looks: fixed, so that the answer does not depend on the number of workers.
 _AT_ONCE = 8
+_OFTEN = 2.0  # seconds between two lines of progress
+_MOST_NAMED = 3  # candidates in a sentence
+_LONGEST = 60  # characters of a candidate's name
 
 
 class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
@@ -107,6 +111,8 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         was, and ``out_METRIC`` whether it is proven not to be the best.
     n_fits_
         How many fits were made.
+    summary_
+        The same in words, a sentence per metric: who is best, or between whom it is open, and how many are out.
     status_
         All that can be said of the race: standings, intervals, who is out and by whom.
 
@@ -167,10 +173,11 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sampled, splits = self._splits(X, y, candidates[0], seed, params)
         self.n_splits_ = len(splits)
+        names = _names(candidates)
         experiment = Experiment.create(
             MemoryJournal(),
             "search",
-            [str(number) for number in range(len(candidates))],
+            names,
             [self._objective(metric) for metric in metrics],
             items="stream" if sampled else len(splits),
             delta=self.delta,
@@ -178,19 +185,21 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
             ahead=max(len(splits), _AT_ONCE),
             max_samples=len(candidates) * len(splits),
         )
-        scores, times = self._race(experiment, X, y, candidates, metrics, splits, params)
+        numbers = {name: number for number, name in enumerate(names)}
+        scores, times = self._race(experiment, X, y, candidates, numbers, metrics, splits, params)
         self.status_ = experiment.status()
         self.verdict_: Verdict = self.status_.verdict
         self.n_fits_ = int(np.isfinite(times).sum())
         winners = self.verdict_.winners.values()
         self.best_params_by_metric_ = {
-            metric: None if winner is None else candidates[int(winner)]
+            metric: None if winner is None else candidates[numbers[winner]]
             for metric, winner in zip(metrics, winners, strict=True)
         }
-        self.cv_results_ = self._results(candidates, metrics, scores, times)
+        self.cv_results_ = self._results(candidates, numbers, metrics, scores, times)
+        self.summary_ = self._summary(names)
         if self.refit or not self.multimetric_:
             place = metrics.index(self.refit) if self.multimetric_ else 0
-            self.best_index_ = int(self.verdict_.answers[place])
+            self.best_index_ = numbers[self.verdict_.answers[place]]
             self.best_params_ = candidates[self.best_index_]
             self.best_score_ = float(self.cv_results_[f"mean_test_{metrics[place]}"][self.best_index_])
         if self.refit:
@@ -270,6 +279,7 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         X: Any,
         y: Any,
         candidates: list[dict[str, Any]],
+        numbers: Mapping[str, int],
         metrics: list[str],
         splits: list[Any],
         params: dict[str, Any],
@@ -278,14 +288,14 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         scores = np.full((len(candidates), len(splits), len(metrics)), np.nan)
         times = np.full((len(candidates), len(splits)), np.nan)
         fit_params = {name: value for name, value in params.items() if name != "groups"}
-        begin, made, reports = time.monotonic(), 0, list[Any]()
+        said, made, reports = time.monotonic(), 0, list[Any]()
         with Parallel(n_jobs=self.n_jobs) as parallel:
             while True:
                 given = experiment.tell_all(reports, ask=_AT_ONCE, if_decided="stop")
                 given = [one for one in given if one.index is not None and one.index < len(splits)]
                 if not given:
                     break
-                places = [(int(one.arm), int(one.item if one.item is not None else 0)) for one in given]
+                places = [(numbers[one.arm], int(one.item if one.item is not None else 0)) for one in given]
                 found = parallel(
                     delayed(_scored)(self._estimator(candidates[number]), X, y, splits[split], self.scorer_, fit_params)
                     for number, split in places
@@ -300,8 +310,9 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
                     known = {metric: value if math.isfinite(value) else None for metric, value in row[0].items()}
                     reports.append((one, known))
                 made += len(reports)
-                if self.verbose:
-                    print(f"{made} fits, {time.monotonic() - begin:.1f} s")  # noqa: T201
+                if self.verbose and time.monotonic() - said > _OFTEN:
+                    said = time.monotonic()
+                    print(f"{made} fits; {headline(experiment.status())}")  # noqa: T201
         return scores, times
 
     def _check_failures(self, failures: list[Exception], made: int, tried: int) -> None:
@@ -311,7 +322,14 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         if failures:
             warnings.warn(f"{len(failures)} fits failed: {failures[0]!r}", FitFailedWarning, stacklevel=4)
 
-    def _results(self, candidates: list[dict[str, Any]], metrics: list[str], scores: Any, times: Any) -> dict[str, Any]:
+    def _results(
+        self,
+        candidates: list[dict[str, Any]],
+        numbers: Mapping[str, int],
+        metrics: list[str],
+        scores: Any,
+        times: Any,
+    ) -> dict[str, Any]:
         """Return ``cv_results_``: what was not fitted is NaN, and means are over what was."""
         found: dict[str, Any] = {"n_splits": np.isfinite(times).sum(axis=1), "mean_fit_time": _mean(times)}
         for name in dict.fromkeys(name for one in candidates for name in one):
@@ -323,19 +341,31 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         for m, metric in enumerate(metrics):
             for split in range(scores.shape[1]):
                 found[f"split{split}_test_{metric}"] = scores[:, split, m]
-            out = np.array(
-                [str(n) not in left.get(metric, map(str, range(len(candidates)))) for n in range(len(candidates))]
-            )
+            still_in = left.get(metric, tuple(numbers))
+            out = np.array([name not in still_in for name in numbers])
             mean = _mean(scores[:, :, m])
             found[f"mean_test_{metric}"] = mean
             found[f"std_test_{metric}"] = _mean((scores[:, :, m] - mean[:, None]) ** 2) ** 0.5
             found[f"out_{metric}"] = out
-            best = np.arange(len(candidates)) == int(self.verdict_.answers[m])
+            best = np.arange(len(candidates)) == numbers[self.verdict_.answers[m]]
             order = np.lexsort((-np.nan_to_num(mean, nan=-np.inf), out, ~best))
             rank = np.empty(len(candidates), np.int32)
             rank[order] = np.arange(1, len(candidates) + 1)
             found[f"rank_test_{metric}"] = rank
         return found
+
+    def _summary(self, names: list[str]) -> str:
+        """Say what is proven, and what is not, a line per metric."""
+        found = []
+        for (metric, winner), one in zip(self.verdict_.winners.items(), self.verdict_.contention, strict=True):
+            out = f"{len(one.out)} of {len(names)} are out after {self.n_fits_} fits"
+            if winner is not None:
+                found.append(f"{metric}: {winner} is best; {out}")
+            else:
+                more = len(one.left) - _MOST_NAMED
+                between = [*one.left[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+                found.append(f"{metric}: open between {' and '.join(between)}; {out}")
+        return "\n".join(found)
 
     def _refit(self, X: Any, y: Any, params: Mapping[str, Any]) -> None:
         begin = time.monotonic()
@@ -357,6 +387,14 @@ def _scored(
         return error
     scores = {name: float(values[0]) for name, values in found.items() if name.startswith("test_")}
     return {name.removeprefix("test_"): score for name, score in scores.items()}, float(found["fit_time"][0])
+
+
+def _names(candidates: list[dict[str, Any]]) -> list[str]:
+    """Return what candidates are called: by their parameters, and by numbers too where these are long."""
+    found = [", ".join(f"{key.rpartition('__')[2]}={value}" for key, value in one.items()) for one in candidates]
+    found = [" ".join(name.split()) for name in found]
+    alike = len(set(found)) < len(found) or any(not 0 < len(name) <= _LONGEST for name in found)
+    return [f"{number}: {name[:_LONGEST]}".strip() for number, name in enumerate(found)] if alike else found
 
 
 def _can_be_stratified(y: Any) -> bool:

@@ -78,7 +78,7 @@ class Design:
             )
         if self.kind == "items" and not metric.has_worst:
             raise InputError(
-                "in a finite benchmark, differences are weighed by their range; state bounded=LOW..HIGH, or wins",
+                "differences are weighed by their range; state bernoulli, bounded=LOW..HIGH, or wins",
                 metric=metric.name,
             )
         if self.kind == "rounds" and family.model == "student" and not family.counts_wins:

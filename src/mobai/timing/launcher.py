@@ -20,7 +20,10 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         wanted = json.loads(line)
-        print(json.dumps(run(wanted["argv"], wanted["output"])), file=answers, flush=True)
+        try:
+            print(json.dumps(run(wanted["argv"], wanted["output"])), file=answers, flush=True)
+        except BrokenPipeError:  # who asked has been interrupted
+            os._exit(0)
 
 
 def run(argv: list[str], output: bool) -> dict[str, object]:

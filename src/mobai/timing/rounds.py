@@ -23,6 +23,7 @@ from mobai.timing.measurement import Measurement
 
 METRICS = ("seconds", "user", "memory")
 CommandError = CommandFailedError
+_MOST_SHARE = 5.0
 _SMALLEST = 1e-9  # what a clock says of something that took no time
 
 
@@ -199,6 +200,8 @@ def _checked(
     for argument, share in (("at_least", at_least), ("slower_by", slower_by)):
         if not 0 <= share < math.inf:
             raise InputError(argument, f"must be a share, 0 or more, such as 0.03, not {share!r}")
+        if share >= _MOST_SHARE:
+            raise InputError(argument, f"must be a share such as 0.05, not {share!r}: that is {100 * share:g} %")
     if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
         raise InputError("max_rounds", f"must be a whole number, 1 or more, not {max_rounds!r}")
     if baseline is not None and baseline not in names:

@@ -194,9 +194,14 @@ def _nats(value: float) -> str:
     return f"{value:.2f}" if math.isfinite(value) else "-"
 
 
-def missing_table(analysis: Analysis) -> Table:
-    """Return a row per arm: its rewards and what is missing, per objective, and where more samples should go."""
+def missing_table(analysis: Analysis) -> Table | None:
+    """Return a row per arm: its rewards and what is missing, per objective, and where more samples should go.
+
+    None if nothing is missing, and everything is decided.
+    """
     problem, more = analysis.verdict.problem, analysis.forecast
+    if analysis.verdict.stopped and not analysis.missing.any():
+        return None
     header = ["arm"]
     shown = [m for m in range(len(problem.metrics)) if analysis.missing[:, m].any()]
     for m in shown:

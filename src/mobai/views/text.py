@@ -76,7 +76,7 @@ def comparison_tables(verdict: Verdict, counts: IntArray, differences: Differenc
 def analysis_blocks(analysis: Analysis) -> list[Block]:
     """Return an analysis as paragraphs and tables."""
     verdict, more = analysis.verdict, analysis.forecast
-    forecast = ""
+    missing, forecast = missing_table(analysis), ""
     if more is not None and not verdict.stopped:
         known = math.isfinite(more.samples)
         forecast = f"; {samples_text(more.samples)}{' in all (a forecast)' if known else ''}"
@@ -87,7 +87,7 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
         *comparison_tables(verdict, analysis.counts, analysis.differences),
         *standings_tables(analysis),
         means_table(verdict, analysis.counts, analysis.means, analysis.intervals),
-        missing_table(analysis),
+        *([] if missing is None else [missing]),
         Paragraph(intervals_caption(verdict, analysis.intervals)),
         Paragraph(analysis.assumption),
         *map(Paragraph, analysis.findings),

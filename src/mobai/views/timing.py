@@ -58,14 +58,23 @@ def _slower_line(timing: Timing, name: str, state: bool | None) -> str:
 def timing_table(timing: Timing) -> Table:
     """Return what everything took: medians with intervals, and multiples of the fastest, or of the baseline."""
     best = timing.baseline or timing.best_looking()
-    header = ["", "median", "interval", *(_NAMES[one] for one in _further(timing)), "relative", "interval", "better"]
+    header = [
+        "",
+        "median",
+        "interval",
+        *_further(timing),
+        "relative",
+        "interval",
+        "rounds won",
+    ]
     return Table(header, [_row(timing, name, best) for name in timing.names], left=1)
 
 
 def _further(timing: Timing) -> list[str]:
     """Return what else was measured and is worth a column."""
-    measured = {key: any(_known(timing, name, key) for name in timing.names) for key in _NAMES}
-    return [key for key in _NAMES if measured[key] and (key == "memory" or key in timing.metrics)]
+    known = {key: [one for name in timing.names for one in _known(timing, name, key)] for key in _MEASURED}
+    told = {"user": False, "memory": max(known["memory"], default=0.0) > _LEAST_TOLD}
+    return [key for key, values in known.items() if values and (key in timing.metrics or told[key])]
 
 
 def _known(timing: Timing, name: str, key: str) -> list[float]:
@@ -86,7 +95,7 @@ def _row(timing: Timing, name: str, best: str) -> list[str]:
 
 
 def _span(low: float, high: float, say: Callable[[float], str]) -> str:
-    return f"{say(low)} to {say(high)}" if high < math.inf else "unknown"
+    return f"{say(low)}–{say(high)}" if high < math.inf else "unknown"
 
 
 def _times(ratio: float) -> str:
@@ -112,7 +121,7 @@ def _megabytes(value: float) -> str:
     return f"{value / 1e6:,.1f} MB"
 
 
-_NAMES = {"user": "user", "memory": "memory"}
+_LEAST_TOLD = 12e6  # bytes; what starts them takes ten megabytes
 _MEASURED: dict[str, Callable[[float], str]] = {"user": _seconds, "memory": _megabytes}
 
 

@@ -91,7 +91,13 @@ def analyse_results(
     if not found:
         raise InputError("path", f"{str(path)!r} is no file of results that is known; give a table to mobai.analyse")
     level = resolve_log_inv_delta(delta) + math.log(len(found))
-    return [_of_task(one, objectives or one.objectives, level, rare, all_items, options) for one in found]
+    return [_of_task(one, _stated(objectives, one), level, rare, all_items, options) for one in found]
+
+
+def _stated(objectives: Sequence[Objective | str] | None, found: Evaluation) -> Sequence[Objective | str]:
+    """Return what to compare: metrics that are named alone are what their tool says they are."""
+    known = {one.partition(":")[0]: one for one in found.objectives}
+    return [known.get(one, one) if isinstance(one, str) else one for one in objectives or found.objectives]
 
 
 def _of_task(
@@ -129,7 +135,8 @@ def of_items_in(
     if item is None:
         raise InputError("item", f"which of the columns {', '.join(columns)} says what was measured? Name it")
     if not objectives:
-        seem = ", ".join(map(without_range, guess(path, arm, [item]).objectives))
+        guessed = (one.replace("unknown-variance", "wins") for one in guess(path, arm, [item]).objectives)
+        seem = ", ".join(map(without_range, guessed))
         raise InputError("objectives", f"must be stated for a table; they seem to be {seem}")
     return [_of_table(columns, objectives, item, arm=arm or guess(path, None, [item]).arm, **options)]
 

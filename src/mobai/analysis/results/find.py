@@ -16,6 +16,7 @@ from mobai.errors import InputError, did_you_mean
 from mobai.rows import decoded
 
 _READERS = (inspect.read, promptfoo.read, lm_eval.read, deepeval.read)
+_LONGEST = 40  # characters of a prompt in the name of a system
 _SUFFIXES = (".eval", ".json", ".jsonl")
 _TOOLS = "Inspect, promptfoo, lm-evaluation-harness (with --log_samples) or DeepEval"
 
@@ -85,8 +86,21 @@ def _named(cells: Sequence[Cell]) -> list[tuple[str, Cell]]:
         before = {tuple(cell.system.get(one, "") for one in kept) for cell in cells}
         after = {tuple(cell.system.get(one, "") for one in [*kept, key]) for cell in cells}
         kept += [key] if len(after) > len(before) else []
-    name = {id(cell): ", ".join(value for key in kept if (value := cell.system.get(key, ""))) for cell in cells}
-    return [(name[id(cell)] or "-", cell) for cell in cells]
+    said = {key: _shortened({cell.system.get(key, "") for cell in cells}) for key in kept}
+    return [
+        (", ".join(filter(None, (said[key][cell.system.get(key, "")] for key in kept))) or "-", cell) for cell in cells
+    ]
+
+
+def _shortened(values: Iterable[str]) -> dict[str, str]:
+    """Return values in one line and not too long, each another one."""
+    found: dict[str, str] = {}
+    for value in sorted(values):
+        line = " ".join(value.split())
+        short = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+        again = sum(one == short or one.startswith(f"{short} (") for one in found.values())
+        found[value] = short if not again else f"{short} ({again + 1})"
+    return found
 
 
 def _kinds(files: Iterable[ResultFile]) -> dict[str, str]:
