@@ -20,6 +20,7 @@ from sklearn.model_selection import (
     HalvingGridSearchCV,
     ParameterGrid,
     RepeatedStratifiedKFold,
+    StratifiedKFold,
     StratifiedShuffleSplit,
     cross_val_score,
 )
@@ -102,10 +103,18 @@ def grid(case: Case, means: Any, seed: int) -> Search:
     return Search(SPLITS * len(means), bool(near), False)
 
 
+def five_folds(case: Case, means: Any, seed: int) -> Search:
+    """Fit everything on five folds, as people do."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    search = GridSearchCV(case.estimator, case.grid, cv=folds, n_jobs=-1).fit(*case.data(return_X_y=True))
+    near = means[search.best_index_] >= means.max() - NEAR
+    return Search(5 * len(means), bool(near), False)
+
+
 def main(runs: int = RUNS) -> None:
     """Print a table."""
     print(f"Searches: {runs} runs each, at most {SPLITS} splits, delta = 0.05")
-    print("search                 candidates  kind             fits  found  thrown away")
+    print("search                 candidates  kind              fits  found  thrown away")
     for case in CASES:
         means = truth(case)
         kinds: dict[str, Any] = {
@@ -113,6 +122,7 @@ def main(runs: int = RUNS) -> None:
             "race, means": lambda case, means, seed: race(case, means, seed, "mean"),
             "halving": halving,
             "grid": grid,
+            "grid, 5 folds": five_folds,
         }
         for kind, search in kinds.items():
             with warnings.catch_warnings():
@@ -120,7 +130,7 @@ def main(runs: int = RUNS) -> None:
                 found = [search(case, means, seed) for seed in range(runs if kind != "grid" else min(runs, 5))]
             fits = np.mean([one.fits for one in found])
             near, gone = (np.mean([getattr(one, what) for one in found]) for what in ("found", "thrown_away"))
-            print(f"{case.name:22} {len(means):10}  {kind:12} {fits:8.0f}  {near:5.0%}  {gone:11.0%}", flush=True)
+            print(f"{case.name:22} {len(means):10}  {kind:13} {fits:8.0f}  {near:5.0%}  {gone:11.0%}", flush=True)
 
 
 if __name__ == "__main__":

@@ -234,3 +234,41 @@ def test_long_prompts_have_short_names(tmp_path: Path) -> None:
     assert len(arms) == 4
     assert all(len(arm) < 60 for arm in arms)
     assert any(arm.endswith("… (2)") for arm in arms)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"latencyMs": 10**400, "cost": 10**400},
+        {"testIdx": [1], "promptIdx": {}},
+        {"namedScores": {"": 1.0, "arm": 0.5, "item": 0.5, "\0": 1.0}},
+        {"provider": {"label": "one\ntwo"}},
+        {"namedScores": None, "vars": None, "prompt": None, "tokenUsage": [], "score": "high", "success": None},
+    ],
+)
+def test_odd_values_spoil_nothing(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    facts = promptfoo(20)
+    facts["results"]["results"][6] |= wrong
+    (tmp_path / "results.json").write_text(json.dumps(facts))
+    (found,) = analyse_results(tmp_path)
+    json.dumps(found.facts, allow_nan=False)
+
+
+def test_odd_files_are_one_line(tmp_path: Path) -> None:
+    write_lm_eval(tmp_path, "small", {"one": 5})
+    write_lm_eval(tmp_path, "large", {"one": 5})
+    path = next((tmp_path / "large").glob("samples_*"))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[0] |= {"filter": ["none"], "metrics": None}
+    rows[1] |= {"metrics": 5}
+    rows[2] |= {"acc": -1.0}
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert len(analyse_results(tmp_path)) == 1
+    path.write_bytes(b"\x1f\x8b\xff\xfe")
+    with pytest.raises(mobai.InputError, match=r"samples_one_.*jsonl is no text"):
+        analyse_results(tmp_path)
+    for argument in (None, 5, b"x"):
+        with pytest.raises(mobai.InputError, match="path must be a file or folder"):
+            analyse_results(argument)  # type: ignore[arg-type]
+    with pytest.raises(mobai.InputError, match="task must be the name of a task"):
+        analyse_results(tmp_path, task=5)  # type: ignore[arg-type]

@@ -77,6 +77,14 @@ def test_parameters_preparation_setup_and_cleanup(capsys: pytest.CaptureFixture[
     assert sorted(lines[2:-2]) == ["prepare 0.001"] * 3 + ["prepare 0.02"] * 3
 
 
+def test_values_are_written_in_once_and_exports_may_go_to_the_output(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["bench", "echo {x}{y}", "-L", "x", "{y},2", "-L", "y", "1,3", "-M", "2", "--export-csv", "-"]
+    code, out, _ = mobai(capsys, *words)
+    assert code == 0
+    rows = list(csv.DictReader(out[out.index("command,") :].splitlines()))
+    assert [row["command"] for row in rows] == ["echo {y}1", "echo {y}3", "echo 21", "echo 23"]
+
+
 def test_memory_and_user_time_are_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     small = f"{sys.executable} -S -c 'pass'"
     large = f"{sys.executable} -S -c 'x = bytearray(80_000_000)'"
@@ -107,6 +115,8 @@ def test_memory_and_user_time_are_those_of_the_command(capsys: pytest.CaptureFix
         (["true", "false", "--fail-if-slower", "other", "5%"], "must be one of true, false, not 'other'"),
         (["true", "false", "--fail-if-slower", "true", "5%", "--metric", "user"], "--fail-if-slower must come without"),
         (["true", "false", "-p", "a", "-p", "b", "-p", "c"], "--prepare must be given once, or once per command"),
+        (["true", "false", "--export-json", "/tmp"], "--export must be a file, not the folder /tmp"),
+        (["true", "false", "-S", "nosuchshell"], "--shell must be a shell that is installed, not 'nosuchshell'"),
         (["true", "false", "--export-json", "/no/folder/x.json"], "there is no folder /no/folder"),
         (["a", "b", "c", "-L", "x", "1", "-L", "x", "2"], "has 'x' twice"),
     ],

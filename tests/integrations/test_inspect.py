@@ -201,6 +201,7 @@ def message(logs: list[EvalLog]) -> str:
         ({"sample_shuffle": None}, {}, "dataset must be in a random order"),
         ({"epochs": 2}, {}, "epochs must be 1 in a race, not 2"),
         ({}, {"metrics": ["accuracy:bernoulli"]}, "no scorer is called 'accuracy'; there are is_yes, seconds, tokens"),
+        ({}, {"metrics": ["is_yes/share:bernoulli"]}, "no score is called 'is_yes/share'; there are is_yes, seconds"),
         ({}, {"arms": ["gpt", "claude"]}, "none of gpt, claude is the model mockllm/good"),
     ],
 )
@@ -211,6 +212,33 @@ def test_what_does_not_fit_is_one_line(
     racing = Racing(stated["arms"], stated["metrics"])
     task = Task(dataset=dataset(), solver=generate(), scorer=is_yes(), early_stopping=racing)
     assert words in message(run(task, models, tmp_path, **options))
+
+
+@scorer(metrics=[mean()])
+def sometimes() -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score | None:
+        n = int(state.input_text.rpartition(" ")[2])
+        return None if n % 10 == 0 else Score(value=float(state.output.completion == target.text))
+
+    return score
+
+
+def test_a_score_that_is_missing_counts_as_the_worst(tmp_path: Path, models: list[Model]) -> None:
+    racing = Racing(names(models), ["sometimes:bernoulli"])
+    task = Task(dataset=dataset(), solver=generate(), scorer=sometimes(), early_stopping=racing)
+    logs = run(task, models, tmp_path)
+    assert [log.status for log in logs] == ["success"] * 3
+    assert racing.winners == {"sometimes": "mockllm/good"}
+    assert racing.experiment.status().worst > 0
+
+
+def test_why_a_race_cannot_begin_is_in_every_log(tmp_path: Path, models: list[Model]) -> None:
+    racing = Racing(names(models), ["is_yes:bernoulli"], storage=f"sqlite:///{tmp_path / 'no' / 'folder' / 'x.db'}")
+    task = Task(dataset=dataset(), solver=generate(), scorer=is_yes(), early_stopping=racing)
+    logs = run(task, models, tmp_path)
+    causes = {log.error.message for log in logs if log.error}
+    assert len(causes) == 1
+    assert "folder" in causes.pop()
 
 
 def test_other_samples_and_twice_the_same_arm_are_refused(tmp_path: Path) -> None:

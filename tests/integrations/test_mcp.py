@@ -116,7 +116,7 @@ def test_plans_and_analyses(storage: str, tmp_path: Path) -> None:
         found = await call(client, "analyse", metrics=["click:bernoulli"], rows=rows)
         assert found["objectives"][0]["decided_arm"] == "b"
         assert found == await call(client, "analyse", metrics=["click:bernoulli"], file="log.csv")
-        for path in ("../secret.csv", str(tmp_path / "secret.csv"), "missing.csv", "."):
+        for path in ("../secret.csv", str(tmp_path / "secret.csv"), "missing.csv", ".", "log.csv\0", "x" * 5000):
             said = await call(client, "analyse", metrics=["click:bernoulli"], file=path)
             assert "must be a file in the folder that was allowed" in said
 
@@ -160,6 +160,13 @@ def test_what_is_wrong_is_one_sentence(storage: str) -> None:
             client, "tell", name="x", reports={"first": {"click": 1}}
         )
         assert "99" in await call(client, "tell", name="x", reports={"99": {"click": 1}})
+        assert "analyse has no argument 'item_column'; it has" in await call(
+            client, "analyse", metrics=["click:bernoulli"], rows=[{"arm": "a", "click": 1}], item_column="i"
+        )
+        assert "a number that ask returned" in await call(client, "tell", name="x", reports={"9" * 5000: {"click": 1}})
+        rows = [{"arm": "a", "click": 1, "i": [1]}, {"arm": "b", "click": 0, "i": [1]}]
+        said = await call(client, "analyse", metrics=["click:bernoulli"], rows=rows, item="i")
+        assert "item must be a text or a number, not [1]" in said
         assert "either rows or a file must be given" in await call(client, "analyse", metrics=["click:bernoulli"])
         assert (await call(client, "status", name="x"))["pulls"] == 0
 

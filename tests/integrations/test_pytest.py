@@ -51,6 +51,16 @@ def test_a_check_without_a_baseline_is_none(mobai_bench):
         found.assert_not_slower()
     with pytest.raises(ValueError, match="a mapping from names to functions"):
         mobai_bench(old)
+    with pytest.raises(ValueError, match="baseline must be stated with slower_by"):
+        mobai_bench({"old": old, "new": new}, slower_by=0.05)
+    with pytest.raises(ValueError, match="name must be one of old, new"):
+        found.assert_fastest("older")
+
+    async def waits():
+        pass
+
+    with pytest.raises(ValueError, match="must do their work when called, which waits does not"):
+        mobai_bench({"old": old, "waits": waits})
 
 
 def test_one_function(mobai_bench):

@@ -181,6 +181,10 @@ def test_sample_weights_and_groups_go_where_they_belong(iris: tuple[Any, Any]) -
         ({"compare": "median"}, "compare must be wins or mean"),
         ({"scoring": ["accuracy", "f1_macro"]}, "refit must be one of accuracy, f1_macro"),
         ({"scoring": []}, "scoring must name one metric"),
+        ({"scoring": 5}, "scoring must be a name, a function"),
+        ({"scoring": {"a:b": "accuracy"}, "refit": False}, "scoring must name metrics without colons"),
+        ({"ranges": {"f1": (0, 1)}}, "ranges must be by metric, of score"),
+        ({"ranges": 5}, "ranges must be by metric"),
         ({"param_grid": {"max_depth": [3]}}, "param_grid must have two candidates at least, not 1"),
         ({"delta": 2.0}, "delta"),
     ],
@@ -189,3 +193,25 @@ def test_wrong_arguments_are_one_line(iris: tuple[Any, Any], options: dict[str, 
     stated = {"param_grid": {"max_depth": [1, 3]}, **options}
     with pytest.raises(mobai.InputError, match=said):
         RacingSearchCV(TREE, **stated).fit(*iris)
+
+
+def test_scores_that_are_no_numbers_count_as_the_worst(iris: tuple[Any, Any]) -> None:
+    def score(estimator: Any, X: Any, y: Any) -> float:
+        return float("nan") if estimator.max_depth == 3 else float(estimator.score(X, y))
+
+    with pytest.warns(FitFailedWarning, match="no finite score"):
+        search = RacingSearchCV(TREE, {"max_depth": [1, 2, 3]}, scoring=score, splits=30, random_state=0).fit(*iris)
+    assert search.best_params_ == {"max_depth": 2}
+
+
+def test_functions_as_scoring_and_refit(iris: tuple[Any, Any]) -> None:
+    def score(estimator: Any, X: Any, y: Any) -> dict[str, float]:
+        return {"right": float(estimator.score(X, y)), "small": -float(estimator.tree_.node_count)}
+
+    grid = {"max_depth": [1, 3]}
+    search = RacingSearchCV(TREE, grid, scoring=score, refit="right", splits=30, random_state=0).fit(*iris)
+    assert search.best_params_by_metric_ == {"right": {"max_depth": 3}, "small": {"max_depth": 1}}
+    search = RacingSearchCV(TREE, grid, refit=lambda results: 0, splits=12, random_state=0).fit(*iris)
+    assert (search.best_index_, search.best_estimator_.get_depth()) == (0, 1)
+    with pytest.raises(IndexError, match="out of range"):
+        RacingSearchCV(TREE, grid, refit=lambda results: 99, splits=3).fit(*iris)

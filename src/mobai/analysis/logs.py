@@ -102,6 +102,7 @@ def read_log(
             raise InputError(what, f"there is no column {column!r}; there are {', '.join(map(str, columns))}{hint}")
     names = [_arm_name(cell, number) for number, cell in enumerate(columns[arm], start=1)]
     known = list(dict.fromkeys(names)) if arms is None else arms
+    _check_items([] if item is None else columns[item])
     design = None if item is None else Design("items", len(set(columns[item]))) if all_items else Design("stream")
     problem = Problem(known, metrics, sd, guardrails=guarded, baseline=baseline, design=design)
     columns = {**columns, **{one.name: _column_of(one, columns) for one in problem.metrics if one.name not in columns}}
@@ -234,6 +235,13 @@ def _order_of(values: Any) -> str:
     if abs(likeness) > 0.2 and 2 * norm.sf(abs(likeness) * math.sqrt(len(values))) < _UNLIKELY:
         return "follow one another, as if sorted in parts"
     return ""
+
+
+def _check_items(items: Sequence[Any]) -> None:
+    """Refuse what cannot tell one item from another."""
+    for number, item in enumerate(items, start=1):
+        if isinstance(item, list | dict | set):
+            raise InputError("item", f"must be a text or a number, not {str(item)[:80]}", row=number)
 
 
 def _arm_name(value: Any, number: int) -> str:

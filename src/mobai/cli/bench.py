@@ -106,7 +106,9 @@ def command(
     if baseline is not None and baseline not in [one.name for one in listed]:
         baseline = next((one.name for one in listed if one.text == baseline), baseline)
     exports = [(export_json, _json), (export_csv, _csv), (export_markdown, _markdown)]
-    for path in [path for path, _ in exports if path is not None]:
+    for path in [path for path, _ in exports if path not in (None, "-")]:
+        if Path(path).is_dir():
+            raise InputError("--export", f"must be a file, not the folder {path}")
         if not Path(path).absolute().parent.is_dir():
             raise InputError("--export", f"there is no folder {Path(path).absolute().parent}")
     runner = CommandRunner(
@@ -125,7 +127,7 @@ def command(
             timing = time_rounds(
                 [one.name for one in listed],
                 runner.measure,
-                metrics=metrics or ("seconds",),
+                metrics=tuple(dict.fromkeys(metrics)) or ("seconds",),
                 delta=delta,
                 max_rounds=max_rounds,
                 baseline=baseline,
@@ -138,15 +140,17 @@ def command(
         screen.err.print(f"mobai: {error}", markup=False, highlight=False, soft_wrap=True)
         raise click.exceptions.Exit(_FAILED) from None
     parameters = {one.name: one.parameters for one in listed}
-    for file, write in exports:
-        if file is not None:
-            Path(file).write_text(write(timing, parameters), encoding="utf-8")
     if as_json:
         click.echo(_json(timing, parameters), nl=False)
     else:
         screen.out.print(screen.laid_out(views.timing_table(timing), firm=True))
         for line in views.timing_lines(timing):
             screen.say(line)
+    for file, write in exports:
+        if file == "-":
+            click.echo(write(timing, parameters), nl=False)
+        elif file is not None:
+            Path(file).write_text(write(timing, parameters), encoding="utf-8")
     if timing.ending == "interrupted":
         raise click.exceptions.Exit(130)
     states = timing.slower().values()

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 OF_EVERY_SAMPLE = ("seconds", "tokens")
 # Seconds between two looks at how far the others are; and without news before an arm waits for them no longer.
 _WAIT, _PATIENCE = 0.02, 30.0
+_MOST_LACKING = 10
 _arm: ContextVar[str] = ContextVar("arm")
 _races: dict[str, tuple[Racing, str]] = {}  # by the id of the evaluation that is under way
 
@@ -118,6 +119,7 @@ class Racing:
         self._skipped = dict.fromkeys(self.arms, 0)
         self._extras: dict[tuple[str, int], dict[str, float | None]] = {}
         self._experiment: Experiment | None = None
+        self._lacking: dict[str, int] = {}  # by column: how many samples had no such score; -1 once one had
         self._made = 0
         self._known_in: set[str] | None = None
         self._last = -1  # the place of what was handed out last
@@ -167,12 +169,11 @@ class Racing:
         """Take in what a sample brought."""
         arm, place = _arm.get(), self._places[str(id)]
         found = _numbers(scores) | self._extras.pop((arm, place), {})
-        missing = [name for name in self._columns if name not in found]
-        if missing:
-            others = sorted({*found, *OF_EVERY_SAMPLE})
-            hint = did_you_mean(missing[0], others)
-            raise InputError(f"no scorer is called {missing[0]!r}; there are {', '.join(others)}{hint}")
-        self._tell(arm, place, {name: found[name] for name in self._columns})
+        self._check_keys(found)
+        try:
+            self._tell(arm, place, {name: found.get(name) for name in self._columns})
+        except InputError as error:
+            raise InputError(str(error)) from None  # Inspect shows its last argument alone
 
     async def complete_task(self) -> dict[str, Any]:
         """Return the verdict, for the log."""
@@ -182,6 +183,29 @@ class Racing:
         for one in [key for key, (race, name) in _races.items() if race is self and name == arm]:
             del _races[one]
         return self._summary(arm)
+
+    def _check_keys(self, found: Mapping[str, float | None]) -> None:
+        """Refuse a key that no score has, once several samples have brought other ones; else a value is missing."""
+        for name in self._columns:
+            if name in found:
+                self._lacking[name] = -1
+            elif self._lacking.get(name, 0) >= 0 and name not in OF_EVERY_SAMPLE:
+                self._lacking[name] = self._lacking.get(name, 0) + 1
+            if self._lacking.get(name, 0) >= _MOST_LACKING:
+                others = sorted({*found, *OF_EVERY_SAMPLE})
+                raise InputError(
+                    f"no score is called {name!r}; there are {', '.join(others)}{did_you_mean(name, others)}"
+                )
+
+    def _check_scorers(self, task: EvalSpec) -> None:
+        """Refuse a metric of a scorer that a task does not have."""
+        scorers = [one.name.rpartition("/")[2] for one in task.scorers or ()]
+        for name in self._columns:
+            if scorers and name not in OF_EVERY_SAMPLE and name.partition("/")[0] not in scorers:
+                others = [*scorers, *OF_EVERY_SAMPLE]
+                raise InputError(
+                    f"no scorer is called {name!r}; there are {', '.join(others)}{did_you_mean(name, others)}"
+                )
 
     def _known(self, name: str) -> str:
         if name not in self.arms:
@@ -205,6 +229,7 @@ class Racing:
             raise InputError(f"two tasks are called {arm!r}; give each its own with racing.arm(NAME)")
         if epochs != 1:
             raise InputError(f"epochs must be 1 in a race, not {epochs}: a sample is one item")
+        self._check_scorers(task)
         if not (self._shuffled or task.dataset.shuffled or task.config.sample_shuffle):
             raise InputError(
                 "the dataset must be in a random order, the same for all arms: shuffle it with a seed, eval(..., "
@@ -212,8 +237,11 @@ class Racing:
             )
         names = [str(sample.id) for sample in samples]
         if not self._places:
+            try:
+                self._begin(names)
+            except InputError as error:
+                raise InputError(str(error)) from None
             self._places = {name: place for place, name in enumerate(names)}
-            self._begin(names)
         elif list(self._places) != names:
             raise InputError(
                 f"{arm} has other samples, or another order, than the others: shuffle with one seed for all"

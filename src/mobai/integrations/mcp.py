@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mobai import views
-from mobai.errors import InputError, StorageError
+from mobai.errors import InputError, StorageError, did_you_mean
 from mobai.extras import need
 from mobai.version import __version__
 
@@ -39,7 +39,7 @@ _ABOUT = (
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 _TELLS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-_MOST_ROWS = 100_000
+_MOST_ROWS, _MOST_DIGITS = 100_000, 15
 
 Metrics = Annotated[list[str], Field(description="As in click:bernoulli, or seconds:min:bounded=0..60.")]
 Delta = Annotated[float, Field(description="The error probability, for all metrics together.")]
@@ -194,8 +194,12 @@ class ExperimentTools:
         """Return a file in the folder that was allowed."""
         if self._files is None:
             raise InputError("file", "must be allowed by whoever runs the server: mobai mcp --files FOLDER; give rows")
-        path = (self._files / file).resolve()
-        if not path.is_relative_to(self._files) or not (path.is_file() or (folder and path.is_dir())):
+        try:
+            path = (self._files / file).resolve()
+            known = path.is_file() or (folder and path.is_dir())
+        except (OSError, ValueError, RuntimeError):
+            known = False
+        if not known or not path.is_relative_to(self._files):
             raise InputError("file", f"must be a file in the folder that was allowed, not {file!r}")
         return path
 
@@ -257,13 +261,27 @@ class ExperimentTools:
     ) -> dict[str, Any]:
         """Report what was measured, all of it or nothing; the same report twice changes nothing."""
         with self._one_at_a_time():
-            wrong = [one for one in reports if not one.isdecimal()]
+            wrong = [one for one in reports if not one.isdecimal() or len(one) > _MOST_DIGITS]
             if wrong:
                 raise InputError("reports", f"must be by id, a number that ask returned, not {wrong[0]!r}")
             experiment = self._experiment(name)
             experiment.tell_all([(int(number), metrics) for number, metrics in reports.items()], by="mcp")
             verdict = experiment.verdict()
             return {"decided": verdict.winners, "stopped": verdict.stopped, "pulls": verdict.pulls}
+
+
+class StrictServer(MCPServer[Any]):
+    """Refuses arguments that a tool does not have: left out without a word, they would change what is answered."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool."""
+        for tool in await self.list_tools():
+            known = list(tool.input_schema.get("properties", {}))
+            unknown = [one for one in arguments if tool.name == name and one not in known]
+            if unknown:
+                guess = did_you_mean(unknown[0], known)
+                raise ToolError(f"{name} has no argument {unknown[0]!r}; it has {', '.join(known)}{guess}")
+        return await super().call_tool(name, arguments, context)
 
 
 def make_server(storage: Any, *, write: bool = False, files: str | Path | None = None) -> MCPServer[Any]:
@@ -283,7 +301,7 @@ def make_server(storage: Any, *, write: bool = False, files: str | Path | None =
         raise InputError("files", f"must be a folder, not {str(files)!r}")
     tools = ExperimentTools(storage, folder)
     about = _ABOUT if write else f"{_ABOUT} This server was started read-only: it can look, and change nothing."
-    server: MCPServer[Any] = MCPServer("mobai", instructions=about, version=__version__, log_level="WARNING")
+    server = StrictServer("mobai", instructions=about, version=__version__, log_level="WARNING")
     reading: list[Callable[..., Any]] = [
         tools.list_experiments, tools.status, tools.explain, tools.report, tools.plan, tools.analyse,
         tools.analyse_results,

@@ -6,6 +6,7 @@ It is found by pytest as soon as mobai is installed.
 from __future__ import annotations
 
 import gc
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -41,6 +42,12 @@ class BenchResult:
     def assert_fastest(self, name: str) -> None:
         """Fail unless this one is proven to be the fastest."""
         __tracebackhide__ = True
+        from mobai.errors import InputError
+
+        if self.timing.baseline is not None:
+            raise InputError("baseline must be left out to find the fastest")
+        if name not in self.timing.names:
+            raise InputError("name", f"must be one of {', '.join(self.timing.names)}, not {name!r}")
         if self.fastest != name:
             raise AssertionError(f"{name} is not proven to be the fastest\n{self}")
 
@@ -92,6 +99,11 @@ class Bench:
 
         if not isinstance(functions, Mapping) or not all(map(callable, functions.values())):
             raise InputError("functions", "must be a mapping from names to functions without arguments")
+        for name, function in functions.items():
+            if not isinstance(name, str):
+                raise InputError("functions", f"must have names that are texts, not {name!r}")
+            if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+                raise InputError("functions", f"must do their work when called, which {name} does not: wrap it")
         calls = {name: _calls(function) for name, function in functions.items()}
         found = time_rounds(
             list(functions),

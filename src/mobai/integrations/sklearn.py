@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mobai.errors import InputError
@@ -166,12 +166,11 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         if y is None and get_tags(self).target_tags.required:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X, y = indexable(X, y)
-        metrics, self.scorer_ = self._metrics(self._estimator(candidates[0]))
-        self.multimetric_ = metrics != ["score"]
-        if self.refit and self.multimetric_ and self.refit not in metrics:
-            raise InputError("refit", f"must be one of {', '.join(metrics)}, or False, not {self.refit!r}")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sampled, splits = self._splits(X, y, candidates[0], seed, params)
+        metrics, self.scorer_ = self._metrics(self._estimator(candidates[0]), X, y, splits[0])
+        self.multimetric_ = metrics != ["score"]
+        self._check(metrics)
         self.n_splits_ = len(splits)
         names = _names(candidates)
         experiment = Experiment.create(
@@ -197,11 +196,14 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         }
         self.cv_results_ = self._results(candidates, numbers, metrics, scores, times)
         self.summary_ = self._summary(names)
-        if self.refit or not self.multimetric_:
+        if callable(self.refit):
+            self.best_index_ = self._select_best_index(self.refit, None, self.cv_results_)
+        elif self.refit or not self.multimetric_:
             place = metrics.index(self.refit) if self.multimetric_ else 0
             self.best_index_ = numbers[self.verdict_.answers[place]]
-            self.best_params_ = candidates[self.best_index_]
             self.best_score_ = float(self.cv_results_[f"mean_test_{metrics[place]}"][self.best_index_])
+        if self.refit or not self.multimetric_:
+            self.best_params_ = candidates[self.best_index_]
         if self.refit:
             self._refit(X, y, params)
         return self
@@ -223,15 +225,33 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
             return clone(self.estimator[candidate["estimator"]])
         return clone(self.estimator).set_params(**clone(dict(candidate), safe=False))
 
-    def _metrics(self, estimator: Any) -> tuple[list[str], Any]:
-        """Return what metrics are called, and their scorers."""
-        if self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring):
+    def _metrics(self, estimator: Any, X: Any, y: Any, split: Any) -> tuple[list[str], Any]:
+        """Return what metrics are called, and their scorers; what a function returns is seen from a fit."""
+        if callable(self.scoring):
+            found = _scored(estimator, X, y, split, self.scoring, {})
+            return ["score"] if isinstance(found, Exception) else list(found[0]), self.scoring
+        if self.scoring is None or isinstance(self.scoring, str):
             return ["score"], check_scoring(estimator, self.scoring)
+        if not isinstance(self.scoring, Iterable):
+            raise InputError("scoring", f"must be a name, a function, or several of them, not {self.scoring!r}")
         names = list(self.scoring)
         if not names:
             raise InputError("scoring", "must name one metric at least")
         scorers = self.scoring if isinstance(self.scoring, Mapping) else {name: name for name in names}
         return names, {name: check_scoring(estimator, scorer) for name, scorer in scorers.items()}
+
+    def _check(self, metrics: list[str]) -> None:
+        """Refuse arguments that speak of other metrics than these."""
+        if self.refit and self.multimetric_ and not callable(self.refit) and self.refit not in metrics:
+            raise InputError("refit", f"must be one of {', '.join(metrics)}, a function, or False, not {self.refit!r}")
+        for argument, given in (("ranges", self.ranges), ("tolerance", self.tolerance)):
+            if given is None or (argument == "tolerance" and not isinstance(given, Mapping)):
+                continue
+            if not isinstance(given, Mapping) or any(one not in metrics for one in given):
+                raise InputError(argument, f"must be by metric, of {', '.join(metrics)}, not {given!r}")
+        wrong = [name for name in metrics if not isinstance(name, str) or ":" in name]
+        if wrong:
+            raise InputError("scoring", f"must name metrics without colons, not {wrong[0]!r}")
 
     def _objective(self, metric: str) -> str:
         """Return how scores of a metric are compared."""
@@ -300,6 +320,7 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
                     delayed(_scored)(self._estimator(candidates[number]), X, y, splits[split], self.scorer_, fit_params)
                     for number, split in places
                 )
+                found = [_without_numbers(row) for row in found]
                 self._check_failures([one for one in found if isinstance(one, Exception)], made, len(found))
                 reports = []
                 for one, (number, split), row in zip(given, places, found, strict=True):
@@ -387,6 +408,13 @@ def _scored(
         return error
     scores = {name: float(values[0]) for name, values in found.items() if name.startswith("test_")}
     return {name.removeprefix("test_"): score for name, score in scores.items()}, float(found["fit_time"][0])
+
+
+def _without_numbers(row: Any) -> Any:
+    """Return what a fit brought; a failure if that is no number at all."""
+    if not isinstance(row, Exception) and not any(map(math.isfinite, row[0].values())):
+        return ValueError(f"no finite score: {row[0]}")
+    return row
 
 
 def _names(candidates: list[dict[str, Any]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -37,9 +38,8 @@ class Command:
 
     def filled(self, text: str) -> str:
         """Return a text with the parameters in their places."""
-        for name, value in self.parameters.items():
-            text = text.replace(f"{{{name}}}", value)
-        return text
+        names = "|".join(map(re.escape, self.parameters))
+        return re.sub(rf"\{{({names})\}}", lambda found: self.parameters[found[1]], text) if names else text
 
 
 def expand(texts: Sequence[str], names: Sequence[str], parameters: Mapping[str, Sequence[str]]) -> list[Command]:
@@ -97,6 +97,8 @@ class CommandRunner:
             raise InputError("prepare", f"must be given once, or once per command, {len(commands)}, not {len(prepare)}")
         self.commands = {one.name: one for one in commands}
         self._shell, self._ignore_failure, self._output = shell, ignore_failure, show_output
+        if shell and shutil.which(shlex.split(shell)[0]) is None:
+            raise InputError("shell", f"must be a shell that is installed, not {shell!r}")
         before = prepare if len(prepare) != 1 else [prepare[0]] * len(commands)
         self._prepare = {one.name: one.filled(text) for one, text in zip(commands, before, strict=False)}
         for one in commands:

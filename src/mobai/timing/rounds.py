@@ -204,6 +204,8 @@ def _checked(
             raise InputError(argument, f"must be a share such as 0.05, not {share!r}: that is {100 * share:g} %")
     if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
         raise InputError("max_rounds", f"must be a whole number, 1 or more, not {max_rounds!r}")
+    if slower_by and baseline is None:
+        raise InputError("baseline", "must be stated with slower_by: whom the others are compared with")
     if baseline is not None and baseline not in names:
         raise InputError(
             "baseline", f"must be one of {', '.join(names)}, not {baseline!r}{did_you_mean(baseline, list(names))}"

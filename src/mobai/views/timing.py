@@ -25,7 +25,8 @@ def timing_lines(timing: Timing) -> list[str]:
     """Return what is proven, and what is not, in a sentence each."""
     rounds = plural(timing.rounds, "round")
     if timing.baseline is not None:
-        return [*(_slower_line(timing, name, state) for name, state in timing.slower().items()), f"after {rounds}"]
+        lines = [_slower_line(timing, name, state) for name, state in timing.slower().items()]
+        return [*lines, f"{'Interrupted after' if timing.ending == 'interrupted' else 'After'} {rounds}."]
     least = f" by {100 * timing.at_least:g} % at least" if timing.at_least else ""
     found = []
     for metric in timing.metrics:
@@ -187,7 +188,7 @@ def timing_markdown(timing: Timing) -> str:
         ends = f" ({_span(low, high, _seconds)})" if high < math.inf else ""
         ratio, least, most = timing.ratio(name, best)
         relative = "1" if name == best else f"{_times(ratio)} ({_span(least, most, _times)})"
-        shown = name.replace("|", "\\|")
+        shown = " ".join(name.replace("|", "\\|").split())
         cells = f"{_seconds(timing.median(name))}{ends} | {_seconds(min(values))} | {_seconds(max(values))}"
         lines.append(f"| `{shown}` | {cells} | {relative} |")
     return "\n".join([*lines, "", *(f"{line}  " for line in timing_lines(timing))]) + "\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mobai.analysis.results import deepeval, inspect, lm_eval, promptfoo
-from mobai.analysis.results.cells import LESS_WINS, MORE_WINS, SHARE, Cell, ResultFile
+from mobai.analysis.results.cells import LESS_WINS, MORE_WINS, SHARE, Cell, ResultFile, plain
 from mobai.errors import InputError, did_you_mean
 from mobai.rows import decoded
 
@@ -45,7 +45,11 @@ def find_results(path: str | Path, task: str | None = None) -> list[Evaluation]:
 
     Systems are called by what they differ in.
     """
+    if not isinstance(path, str | Path):
+        raise InputError("path", f"must be a file or folder, not {path!r}")
     place = Path(path)
+    if task is not None and not isinstance(task, str):
+        raise InputError("task", f"must be the name of a task, not {task!r}")
     if not place.exists():
         raise InputError("data", f"there is no file or folder {str(path)!r}")
     inside = sorted(one for one in place.rglob("*") if one.suffix in _SUFFIXES and one.is_file())
@@ -57,6 +61,8 @@ def find_results(path: str | Path, task: str | None = None) -> list[Evaluation]:
     if task is not None and task not in tasks:
         raise InputError("task", f"there is no task {task!r}; there are {', '.join(tasks)}{did_you_mean(task, tasks)}")
     kinds = _kinds(files)
+    if files and not kinds:
+        raise InputError("data", f"there are no scores in {str(path)!r}")
     wanted = {one: {arm for arm, cell in cells if cell.task == one} for one in tasks if task in (None, one)}
     alone = [one for one, arms in wanted.items() if len(arms) < 2]
     if files and len(alone) == len(wanted):
@@ -96,7 +102,7 @@ def _shortened(values: Iterable[str]) -> dict[str, str]:
     """Return values in one line and not too long, each another one."""
     found: dict[str, str] = {}
     for value in sorted(values):
-        line = " ".join(value.split())
+        line = plain(value)
         short = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
         again = sum(one == short or one.startswith(f"{short} (") for one in found.values())
         found[value] = short if not again else f"{short} ({again + 1})"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mobai.analysis.results.cells import LESS_WINS, MORE_WINS, SHARE, ResultFile, number
+from mobai.analysis.results.cells import LESS_WINS, MORE_WINS, SHARE, ResultFile, metric_name, number
 from mobai.errors import InputError
 from mobai.rows import decoded
 
@@ -32,18 +32,21 @@ def read(path: Path, facts: Any) -> ResultFile | None:  # noqa: ARG001
     directions = better.get(task, {}) if isinstance(better, Mapping) else {}
     system = _system(path, about)
     rows = list(_rows(path))
-    filters = {row.get("filter") for row in rows}
+    filters = {str(row.get("filter")) for row in rows}
     found, numbers = ResultFile(path, "lm-evaluation-harness"), dict[str, dict[str, float | None]]()
-    seen: Counter[tuple[Any, str]] = Counter()
+    seen: Counter[tuple[str, str]] = Counter()
     for row in rows:
-        after = f"/{row.get('filter')}" if len(filters) > 1 else ""
+        which = str(row.get("filter"))
+        after = f"/{which}" if len(filters) > 1 else ""
         name = str(row.get("doc_hash") or row.get("doc_id"))
-        seen[row.get("filter"), name] += 1
-        again = seen[row.get("filter"), name]  # a document may be in a task twice
+        seen[which, name] += 1
+        again = seen[which, name]  # a document may be in a task twice
         told = numbers.setdefault(name if again == 1 else f"{name}, {again}", {})
-        for metric in row.get("metrics", []):
-            told[f"{metric}{after}"] = number(row.get(metric))
-            found.metrics[f"{metric}{after}"] = _kind(metric, directions)
+        metrics = row.get("metrics")
+        for metric in map(str, metrics if isinstance(metrics, list) else []):
+            shown = metric_name(f"{metric}{after}")
+            told[shown] = number(row.get(metric))
+            found.metrics[shown] = _kind(metric, directions)
     for item, told in numbers.items():
         found.add(system, task, item, told)
     return found
@@ -81,7 +84,11 @@ def _system(path: Path, about: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    for place, line in enumerate(decoded(path.read_bytes()).splitlines(), start=1):
+    try:
+        lines = decoded(path.read_bytes()).splitlines()
+    except ValueError:
+        raise InputError(str(path), "is no text") from None
+    for place, line in enumerate(lines, start=1):
         try:
             row = json.loads(line) if line.strip() else None
         except ValueError:

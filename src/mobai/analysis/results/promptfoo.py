@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mobai.analysis.results.cells import LESS_WINS, MORE_WINS, SHARE, ResultFile, metric_name, number
+from mobai.analysis.results.cells import LESS_WINS, SHARE, ResultFile, metric_name, number
 
 _FAILED = 2  # the reason of a failure that is an error, not an assertion
 
@@ -24,7 +24,7 @@ def read(path: Path, facts: Any) -> ResultFile | None:
     found = ResultFile(path, "promptfoo", metrics={"pass": SHARE, "score": SHARE})
     cases: dict[str, set[Any]] = {}
     for row in rows:
-        cases.setdefault(_item(row), set()).add(row.get("testIdx"))
+        cases.setdefault(_item(row), set()).add(str(row.get("testIdx")))
     for row in rows:
         provider, prompt = _mapping(row.get("provider")), _mapping(row.get("prompt"))
         system = {
@@ -52,10 +52,8 @@ def _numbers(row: Mapping[str, Any], found: ResultFile) -> dict[str, float | Non
         return {}
     numbers = {"pass": number(row.get("success")), "score": number(row.get("score"))}
     numbers |= {metric_name(name): number(value) for name, value in _mapping(row.get("namedScores")).items()}
-    for name, value in numbers.items():
-        known = found.metrics.setdefault(name, SHARE)
-        if known == SHARE and value is not None and not 0 <= value <= 1:
-            found.metrics[name] = MORE_WINS
+    for name in numbers:
+        found.metrics.setdefault(name, SHARE)
     taken = {
         "milliseconds": number(row.get("latencyMs")),
         "cost": number(row.get("cost")),
