@@ -143,7 +143,7 @@ def test_limits_are_said_wrongly_no_more_often_than_delta() -> None:
     [
         (["x:wins"], ["x:at-most=2"], Design("stream"), "wins have no mean"),
         (["x:bounded=0..1"], [COST], Design("rounds"), "no mean keeps a limit"),
-        (["x:bounded=0..1"], ["t:unknown-variance:at-most=2"], Design("items", 5), "state bounded=LOW..HIGH"),
+        (["x:bounded=0..1"], ["t:unknown-variance:at-most=2"], Design("items", 5), "state bernoulli, bounded"),
     ],
 )
 def test_limits_that_cannot_be_told_are_refused(

@@ -14,6 +14,7 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
+from tests.integrations.aside import aside
 
 import mobai
 from mobai.analysis.results import find_results
@@ -65,7 +66,7 @@ def dataset() -> MemoryDataset:
 
 def run(task: Any, models: Any, folder: Path, **options: Any) -> list[EvalLog]:
     options = {"sample_shuffle": 1, "display": "none", "log_dir": str(folder), **options}
-    found: list[EvalLog] = eval(task, model=models, **options)
+    found: list[EvalLog] = aside(eval, task, model=models, **options)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from tests.integrations.aside import aside
 
 import mobai
 from mobai.integrations.mcp import make_server
@@ -25,7 +26,7 @@ def run(storage: str, steps: Callable[[Client], Coroutine[Any, Any, None]], **op
         async with Client(make_server(storage, **options)) as client:
             await steps(client)
 
-    anyio.run(main)
+    aside(anyio.run, main)
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Any:
@@ -220,5 +221,5 @@ def test_over_standard_input_and_output(storage: str) -> None:
             assert {one["arm"] for one in given} <= {"a", "b"}
             await call(client, "tell", name="ads", reports={str(given[0]["id"]): {"click": 1}})
 
-    anyio.run(main)
+    aside(anyio.run, main)
     assert mobai.Experiment.load(storage, "ads").status().pulls == 1

@@ -123,7 +123,7 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
     >>> X, y = load_iris(return_X_y=True)
     >>> search = RacingSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 3]}, random_state=0).fit(X, y)
     >>> search.best_params_, search.verdict_.stopped, search.n_fits_
-    ({'max_depth': 3}, True, 72)
+    ({'max_depth': 3}, True, 24)
     """
 
     _parameter_constraints: dict[str, Any] = {}  # noqa: RUF012 - what is wrong is said by fit
