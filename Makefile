@@ -33,7 +33,7 @@ test-fast: $(VENV)/test.stamp  ## run the tests that take no time, for the worki
 
 test-oldest: $(VENV)-oldest/test.stamp $(VENV)/system.stamp  ## run every test with the oldest libraries allowed
 	@$(VENV)-oldest/bin/mobai warm
-	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PARALLEL) --ignore=tests/docs --ignore=tests/test_examples.py
+	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PARALLEL) --ignore=tests/docs --ignore=tests/test_examples.py --ignore=tests/integrations --ignore=src/mobai/integrations
 
 test-integrations: $(VENV)/test.stamp $(VENV)/tools.stamp  ## run promptfoo, lm-eval, DeepEval and hyperfine, and read what they write
 	MOBAI_TOOLS=$(abspath $(VENV))/tools $(PYTEST) tests/tools
@@ -78,7 +78,7 @@ $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 $(VENV)-oldest/test.stamp: pyproject.toml tools/oldest.py
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(PYTHON) tools/oldest.py > $(VENV)-oldest/requirements.txt
-	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c $(VENV)-oldest/requirements.txt --editable '.[test]'
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c $(VENV)-oldest/requirements.txt --editable '.[test-core]'
 	@touch $@
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
