@@ -15,6 +15,7 @@ from mobai.cli.progress import Bar
 from mobai.cli.trial import simulate_one
 from mobai.engine import pair_up
 from mobai.errors import InputError
+from mobai.lab.arguments import MOST_PULLS
 from mobai.lab.instances import find_instance
 from mobai.lab.summary import Summary
 from mobai.problem import Instance
@@ -54,9 +55,7 @@ from mobai.theory.thresholds import THRESHOLDS
 @click.option(
     "--max-pulls",
     type=click.IntRange(min=1),
-    default=10_000_000,
-    show_default=True,
-    help="Give a trial up after this many.",
+    help="Give a trial up after this many: 10,000,000 unless given; must be given where the best arms are tied.",
 )
 @options.focus_option()
 @click.option("--out", type=click.Path(dir_okay=False), help="Parquet file to write to, and to resume from; or .csv.")
@@ -101,6 +100,7 @@ def _watched(
     deltas = [*given.pop("deltas"), *(math.exp(-x) for x in given.pop("log_inv_deltas"))] or [0.05]
     if trials != 1 or len(policies) != 1 or len(deltas) != 1 or out is not None:
         raise InputError("--watch draws one run: give --trials 1, one rule, one threshold, one delta and no --out")
+    given["max_pulls"] = given["max_pulls"] or MOST_PULLS
     simulate_one(instance, policies[0], deltas[0], as_json=as_json, **given)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, is_dataclass
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
 from mobai.engine import Policy
-from mobai.errors import InputError
+from mobai.errors import InputError, TieError
+from mobai.lab.own_code import own_code
 from mobai.problem import Instance
 from mobai.problem.codec import instance_json
 from mobai.rules.catalogue import rule_spec, sampling_rule
@@ -19,6 +20,7 @@ from mobai.rules.stopping import StoppingRule
 from mobai.theory.confidence import resolve_log_inv_delta
 from mobai.version import __version__
 
+MOST_PULLS = 10_000_000
 AnyPolicy = Policy | SamplingRule | str
 
 
@@ -34,7 +36,7 @@ class SimulationOptions(TypedDict, total=False):
 
     deltas: Iterable[float] | float | None
     log_inv_deltas: Iterable[float] | float | None
-    max_pulls: int
+    max_pulls: int | None
     focus: bool
 
 
@@ -70,7 +72,9 @@ class SimulationSpec:
     def config(self) -> dict[str, Any]:
         """The specification as plain data, to be kept with the results."""
         groups = self.groups.items()
+        code = own_code(self._parts())
         return {
+            **({"code": code} if code else {}),
             "mobai": __version__,
             "instance": instance_json(self.instance),
             "policies": {spec: [stopping.name for stopping in group.stoppings] for spec, group in groups},
@@ -82,6 +86,12 @@ class SimulationSpec:
             "focus": self.focus,
         }
 
+    def _parts(self) -> Iterator[Any]:
+        """Return what may be somebody's own: rules, and families of metrics."""
+        for group in self.groups.values():
+            yield from (group.rule, *group.stoppings)
+        yield from (metric.family for metric in self.instance.problem.metrics)
+
 
 def specify(
     instance: Instance,
@@ -91,19 +101,24 @@ def specify(
     *,
     deltas: Iterable[float] | float | None = None,
     log_inv_deltas: Iterable[float] | float | None = None,
-    max_pulls: int = 10_000_000,
+    max_pulls: int | None = None,
     focus: bool = False,
 ) -> SimulationSpec:
     """Check the arguments of a simulation and put its specification together."""
     if not isinstance(instance, Instance):
         raise InputError("instance", f"must be an Instance, not {instance!r}")
+    if max_pulls is None:
+        try:
+            instance.check_unique_best()
+        except TieError as error:
+            raise error.within(hint="state max_pulls to simulate it all the same") from None
     spec = SimulationSpec(
         instance,
         group_policies(policies),
         tuple(ascending_log_inv_deltas(deltas, log_inv_deltas)),
         whole_number("trials", trials, 1),
         whole_number("seed", seed, 0),
-        whole_number("max_pulls", max_pulls, 1),
+        whole_number("max_pulls", MOST_PULLS if max_pulls is None else max_pulls, 1),
         bool(focus),
     )
     _check_stopping(spec)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from mobai.errors import InputError
 from mobai.extras import need
 from mobai.problem import Instance, IntArray
+from mobai.problem.codec import instance_json
 from mobai.problem.guardrail import NOBODY
 from mobai.theory.confidence import delta_of
 
@@ -77,16 +78,26 @@ class Results:
         What was finished, ordered by rule and trial.
     ending
         Why some are missing: ``"interrupted"`` or which worker error; None when nothing went wrong.
+    known
+        The instance itself, where it is at hand: a family of somebody's own cannot be made of its name.
     """
 
     config: dict[str, Any]
     trials: tuple[TrialRecord, ...]
     ending: str | None = field(default=None)
+    known: Instance | None = field(default=None, repr=False)
 
     @cached_property
     def instance(self) -> Instance:
         """The instance that was simulated."""
-        return Instance(**self.config["instance"])
+        if self.known is not None:
+            return self.known
+        try:
+            return Instance(**self.config["instance"])
+        except InputError as error:
+            raise error.within(
+                hint="a family of somebody's own cannot be made of its name: Results.load(path, instance)"
+            ) from None
 
     @property
     def log_inv_deltas(self) -> list[float]:
@@ -116,7 +127,7 @@ class Results:
         """Return these results with more finished trials added."""
         order = {rule: n for n, rule in enumerate(self.config["policies"])}
         trials = sorted((*self.trials, *fresh), key=lambda rows: (order[rows.rule], rows.trial))
-        return Results(self.config, tuple(trials), ending)
+        return Results(self.config, tuple(trials), ending, self.known)
 
     def extended(self, config: dict[str, Any]) -> Results:
         """Take these results over into a simulation with more trials; everything else must be the same.
@@ -125,9 +136,15 @@ class Results:
         """
         for key, value in config.items():
             if key != "trials" and self.config.get(key) != value:
+                if key == "code":
+                    raise InputError(
+                        "out", "the file holds results of other code of your own rules or families; name another file"
+                    )
                 there = "another one" if key == "instance" else repr(self.config.get(key))
                 raise InputError("out", f"the file holds other results, {key} is {there} there; name another file")
-        return Results({**config, "trials": max(config["trials"], self.config["trials"])}, self.trials)
+        return Results(
+            {**config, "trials": max(config["trials"], self.config["trials"])}, self.trials, known=self.known
+        )
 
     def summary(self) -> Summary:
         """Return means, error rates, their intervals and the ratio to the lower bound."""
@@ -201,11 +218,16 @@ class Results:
             raise InputError(f"{path}: {error.strerror or 'cannot be written'}") from None
 
     @classmethod
-    def load(cls, path: str | Path) -> Results:
-        """Read what :meth:`save` wrote."""
+    def load(cls, path: str | Path, instance: Instance | None = None) -> Results:
+        """Read what :meth:`save` wrote; with the instance, if a metric of it has a family of your own."""
         from mobai.lab import parquet
 
-        return parquet.read(Path(path))
+        found = parquet.read(Path(path))
+        if instance is None:
+            return found
+        if instance_json(instance) != found.config["instance"]:
+            return found  # what it holds is said by who compares them
+        return Results(found.config, found.trials, known=instance)
 
     def __repr__(self) -> str:
         """Say what was simulated and what is missing."""

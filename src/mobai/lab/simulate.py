@@ -81,7 +81,8 @@ def simulate(
     deltas, log_inv_deltas
         Error probabilities to stop at, as delta or log(1/delta); 0.05 when neither is given.
     max_pulls
-        A trial that is not decided by then is given up; 10,000,000 unless given.
+        A trial that is not decided by then is given up; 10,000,000 unless given. Must be given for an instance whose
+        best arms are tied, which is never decided.
     focus
         Sample only for objectives that are not decided yet. That depends on delta, so there can be one delta, and one
         stopping rule per sampling rule.
@@ -118,10 +119,10 @@ def simulate(
 def _resumed(out: str | Path | None, spec: SimulationSpec) -> Results:
     """Take over what a file holds, and see that it can be written before anything is run."""
     if out is None:
-        return Results(spec.config, ())
+        return Results(spec.config, (), known=spec.instance)
     if Path(out).exists() and Path(out).suffix.lower() != ".csv":
-        return Results.load(out).extended(spec.config)
-    nothing = Results(spec.config, ())
+        return Results.load(out, spec.instance).extended(spec.config)
+    nothing = Results(spec.config, (), known=spec.instance)
     nothing.save(out)
     return nothing
 
