@@ -25,6 +25,7 @@ from mobai import (
     surrogate_proportions,
 )
 from mobai.engine import Session
+from mobai.errors import InputError
 from mobai.lab.environment import Environment
 from mobai.problem import FloatArray, IntArray
 from mobai.rules.catalogue import SAMPLING, rule_spec, sampling_rule
@@ -239,3 +240,9 @@ def test_frank_wolfe_by_its_definition() -> None:
         target = ((t - 1) * target + direction) / t
         ratio = target / asked
         assert ratio[arm] == pytest.approx(ratio.max(), rel=1e-5)
+
+
+def test_successive_elimination_refuses_limits() -> None:
+    problem = Problem(2, ["gain:gaussian=1"], guardrails=["harm:gaussian=1:at-most=0"])
+    with pytest.raises(InputError, match="guardrails must be left out"):
+        Policy(sampling_rule("successive-elimination:delta=0.1")).start(problem)

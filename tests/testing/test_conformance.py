@@ -77,6 +77,18 @@ class ChangesObservationsLater(Good):
         return arm, memory + np.eye(problem.shape[0])[arm]
 
 
+class IgnoresLimits(Good):
+    """Asks for the two arms that look best, whatever limits they break."""
+
+    def choose(
+        self, problem: Problem, memory: Any, observations: Observations, rng: np.random.Generator
+    ) -> tuple[int, Any]:
+        first = opening(observations)
+        m = int(rng.integers(problem.shape[1]))
+        best = np.argsort(-observations.means[:, m], kind="stable")[:2]
+        return (int(best[observations.asked[best].argmin()]) if first is None else first), memory
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
@@ -85,6 +97,7 @@ class ChangesObservationsLater(Good):
         (ChangesMemory(), "must not change its memory or the observations"),
         (ChangesObservations(), "must not change its memory or the observations"),
         (ChangesObservationsLater(), "must not change its memory or the observations"),
+        (IgnoresLimits(), "must come to an end where the best arms break a limit"),
         ("no rule", "needs name, init and choose"),
     ],
 )

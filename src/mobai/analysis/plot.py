@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.extras import need
+from mobai.views.figure import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,12 +23,9 @@ def plot_means(analysis: Analysis, path: str | Path | None) -> Any:
     """Return the figure, or save it; the suffix decides the format."""
     if path is not None and Path(path).suffix.lower() not in _FORMATS:
         raise InputError(f"{path}: the name must end in .png, .svg or .pdf")
-    need("matplotlib")
-    from matplotlib.figure import Figure
-
     problem = analysis.verdict.problem
     height = 1.2 + 0.32 * min(len(problem.arms), _MOST_ARMS)
-    figure = Figure(figsize=(3.6 * problem.shape[1] + 0.8, height), layout="constrained")
+    figure = new_figure(figsize=(3.6 * problem.shape[1] + 0.8, height), layout="constrained")
     for m, axes in enumerate(figure.subplots(1, problem.shape[1], sharey=True, squeeze=False)[0]):
         _plot_objective(analysis, m, axes)
     if path is None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mobai.errors import ConvergenceError, InputError
-from mobai.extras import need
 from mobai.lab.results import Results
 from mobai.lab.summary import SummaryRow
 from mobai.theory.lower_bound import lower_bound
+from mobai.views.figure import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,12 +25,9 @@ _DASHES = ["-", "--", ":", "-."]
 
 def plot(results: Results) -> Figure:
     """Draw the three pictures side by side."""
-    need("matplotlib")
-    from matplotlib.figure import Figure
-
     if not results.trials:
         raise InputError("results", "there is no finished trial to draw")
-    figure = Figure(figsize=(16, 5.6), layout="constrained")
+    figure = new_figure(figsize=(16, 5.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     plot_stopping_times(results, left)
     plot_distribution(results, middle)

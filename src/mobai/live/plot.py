@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mobai.errors import InputError
-from mobai.extras import need
 from mobai.live.trace import Series
+from mobai.views.figure import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,15 +19,12 @@ _MOST_ARMS = 12
 
 def plot_series(series: Series, path: str | Path | None = None) -> Any:
     """Draw a series; return the figure, or save it as .png, .svg or .pdf."""
-    need("matplotlib")
-    from matplotlib.figure import Figure
-
     if path is not None and Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError("out", f"{path}: the name must end in .png, .svg or .pdf")
     if not len(series):
         raise InputError("name", "nothing has been told yet, so there is nothing to draw")
     metrics = len(series.problem.metrics)
-    figure = Figure(figsize=(4.4 * (metrics + 2), 4.2), layout="constrained")
+    figure = new_figure(figsize=(4.4 * (metrics + 2), 4.2), layout="constrained")
     evidence, shares, *means = figure.subplots(1, metrics + 2)
     _draw_evidence(series, evidence)
     _draw_shares(series, shares)

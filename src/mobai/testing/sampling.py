@@ -9,9 +9,13 @@ from typing import cast
 import numpy as np
 
 from mobai.engine import Policy, Session
+from mobai.errors import InputError
 from mobai.lab.trajectory import TrialSpec, run_compiled, run_stepwise
 from mobai.problem import Instance, Problem
 from mobai.rules.sampling.base import CompiledRule, SamplingRule
+
+# Uniform sampling takes some 200 pulls of this.
+_MOST_WITH_LIMITS, _DELTA = 4_000, 0.1
 
 
 def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
@@ -19,8 +23,9 @@ def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
 
     It opens with every arm once in order; asks only for arms that exist; is a function of problem, memory, observations
     and random generator alone and leaves all but the generator unchanged; keeps going with answers outstanding,
-    with every reward equal, and with two arms or one objective. Its memory can be pickled. If it is compiled, whole
-    trials are the same as choosing arm by arm.
+    with every reward equal, and with two arms or one objective. Its memory can be pickled. Where the best arm breaks a
+    limit, it comes to an end, or refuses limits in a sentence. If it is compiled, whole trials are the same as choosing
+    arm by arm.
     """
     assert isinstance(rule, SamplingRule), f"{rule!r} needs name, init and choose"
     for shape in ((2, 1), (3, 2), (4, 6)):
@@ -30,6 +35,7 @@ def check_sampling_rule(rule: SamplingRule, pulls: int = 60) -> None:
         _leaves_its_inputs_alone(rule, problem)
         _bears_delays(rule, problem, pulls)
         _bears_ties(rule, problem, pulls)
+    _ends_with_limits(rule)
     if isinstance(rule, CompiledRule):
         _plays_as_it_chooses(rule, pulls)
 
@@ -88,6 +94,26 @@ def _bears_ties(rule: SamplingRule, problem: Problem, pulls: int) -> None:
     for _ in range(pulls):
         session.tell(session.ask(), np.ones(problem.shape[1]))
     assert session.observations.told == pulls, f"{rule.name} must go on when all rewards are equal"
+
+
+def _ends_with_limits(rule: SamplingRule) -> None:
+    """Of four arms, the two that look best break a limit: a rule that looks at objectives alone starves the others."""
+    means = np.array([[3.0, 1.0], [2.9, 1.0], [1.0, -1.0], [0.0, -1.0]])
+    problem = Problem(4, ["gain:gaussian=1"], guardrails=["harm:gaussian=1:at-most=0"])
+    try:
+        session = Policy(rule).start(problem, seed=4)
+    except InputError:
+        return
+    noise = np.random.default_rng(8)
+    for _ in range(_MOST_WITH_LIMITS):
+        if session.verdict(_DELTA).stopped:
+            return
+        arm = session.ask()
+        session.tell(arm, means[arm] + noise.standard_normal(2))
+    raise AssertionError(
+        f"{rule.name} must come to an end where the best arms break a limit: go by observations.leaders, which keep "
+        "them, or refuse limits with an InputError"
+    )
 
 
 def _plays_as_it_chooses(rule: CompiledRule, pulls: int) -> None:

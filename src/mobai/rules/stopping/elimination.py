@@ -55,6 +55,8 @@ class Elimination:
     def level(self, problem: Problem, log_inv_delta: float) -> float:
         """Return log(1/delta), and refuse any other delta than its own, and other rewards than its proof speaks of."""
         check_families("successive-elimination", problem)
+        if problem.guardrails:
+            raise InputError("guardrails", "must be left out: successive-elimination is not proven for limits")
         own = resolve_log_inv_delta(self.delta)
         if not abs(log_inv_delta - own) <= 1e-12 * own:
             raise InputError(
