@@ -73,6 +73,7 @@ def test_the_worker_in_javascript(tmp_path: Path) -> None:
         ("prompts", "You may stop. Best for score: careful; best for seconds: brief, which beats every other"),
         ("commands", "Best for seconds: formula"),
         ("evaluation", "{'match': 'mockllm/large'} after"),
+        ("agent", "{'right': 'careful'} after"),
         ("search", "out {'C': 0.1, 'gamma': 0.0001}"),
         ("servers", "servers: 4 of 4 answers decided, delta = 0.05 for all of them"),
         ("landing_pages", "no longer asked for, because of a broken limit: video"),
