@@ -83,3 +83,19 @@ def test_a_table_without_items_is_refused(capsys: pytest.CaptureFixture[str], tm
     code, _, err = mobai(capsys, "analyse", str(path), "--items", "--metric", "score:bernoulli")
     assert code == 2
     assert "which of the columns model, score says what was measured" in err
+
+
+def test_goals(capsys: pytest.CaptureFixture[str], long: str, wide: str) -> None:
+    words = ["--metric", "score:bounded=0..1", "--goal", "ranking"]
+    code, out, _ = mobai(capsys, "analyse", long, "--items", *words)
+    assert code == 0
+    assert "ranking: score: large, small, with an error probability of 0.05 of its own" in out
+    code, out, _ = mobai(capsys, "analyse", wide, "--arm-columns", "small,large", *words, "--json")
+    found = json.loads(out)["tasks"][0]["answer"]
+    assert found == {"goal": "ranking", "decided": True, "groups": {"score": ["large", "small"]}}
+    columns = ["--arm-column", "model", "--item-column", "question"]
+    code, out, _ = mobai(capsys, "analyse", long, *columns, "--metric", "score:bounded=0..1", "--goal", "top=1")
+    assert "top=1: score: large" in out
+    code, _, err = mobai(capsys, "analyse", long, "--arm-column", "model", *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--goal needs items" in err

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mobai import views
+from mobai.analysis.goals import answer_on_items
 from mobai.analysis.guess import guess, without_range
 from mobai.analysis.items import assumption_of_items, engine_of_items
 from mobai.analysis.logs import (
@@ -29,6 +30,7 @@ from mobai.engine.standings import Standing
 from mobai.errors import InputError
 from mobai.extras import need
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
+from mobai.rules.goals import Answer, goal_of
 from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
 from mobai.theory.confidence import check_small, resolve_log_inv_delta
@@ -61,6 +63,8 @@ class Analysis:
         What looks wrong in the order of the rows; or that nothing was looked for, because the order is not known.
     standings
         How every arm stands to the leader of every objective, where all were measured on the same items.
+    answer
+        What is proven of the ``goal``, with an error probability delta of its own; None unless one was stated.
     """
 
     verdict: Verdict
@@ -73,6 +77,7 @@ class Analysis:
     assumption: str = ASSUMPTION
     findings: tuple[str, ...] = ()
     standings: tuple[Standing, ...] = ()
+    answer: Answer | None = None
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the means with their intervals, objective by objective; return the figure, or save it."""
@@ -139,6 +144,7 @@ def analyse(
     item: str | None = None,
     all_items: bool = False,
     rare: float | None = RARE,
+    goal: str | None = None,
 ) -> Analysis:
     """Say what observations that are already there prove, as a live experiment would have.
 
@@ -174,6 +180,10 @@ def analyse(
         Whether these items are all there are: which arm is best on this very list.
     rare
         How rare an extreme may be that must not hide in an unknown or shared variance; None to rule them out.
+    goal
+        With ``item``, what else to prove: ``"pareto"``, the arms that no other one beats in every objective;
+        ``"top=3"``, the best three of every objective; ``"ranking"``, their order. It has an error probability delta of
+        its own.
 
     Examples
     --------
@@ -192,7 +202,7 @@ def analyse(
     if item is not None and (ordered or time is not None):
         raise InputError("item", "must come without ordered and time: the order of items does not matter")
     log = read_log(data, objectives, arm=arm, arms=arms, sd=sd, time=time, item=item, all_items=all_items, **limits)
-    return analyse_log(log, x, ordered=ordered or time is not None, rare=rare)
+    return analyse_log(log, x, ordered=ordered or time is not None, rare=rare, goal=goal)
 
 
 def analyse_log(
@@ -202,10 +212,12 @@ def analyse_log(
     ordered: bool = False,
     rare: float | None = RARE,
     doubts: Sequence[str] = (),
+    goal: str | None = None,
 ) -> Analysis:
     """Say what a log proves, as one moment or, ``ordered``, row by row; with ``doubts``, nothing is certified."""
     problem = log.problem
     check_rare(rare)
+    answer = None if goal is None else answer_on_items(log, goal_of(goal), log_inv_delta)
     engine = _engine_of(log, log_inv_delta, ordered, rare)
     counts = engine.observations.pulls
     rows = np.bincount(log.arms, minlength=problem.shape[0])
@@ -226,6 +238,7 @@ def analyse_log(
         assumption=_assumption(log, ordered),
         findings=() if log.items is not None else _findings(engine),
         standings=engine.standings(),
+        answer=answer,
     )
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     help="A table with a row per item, and a column per arm of the one metric.",
 )
 @click.option("--all-items", is_flag=True, help="These items are all there are: which arm is best on this list.")
+@click.option("--goal", metavar="GOAL", help="With items: also prove pareto, ranking, or top=NUMBER.")
 @click.option("--segment-column", metavar="COLUMN", help="Say it of every group of visitors, all under one delta.")
 @click.option("--other", is_flag=True, help="Rows without a segment are one of their own, other.")
 @options.rare_option()
@@ -64,6 +65,7 @@ def command(
     task: str | None,
     arm_columns: str | None,
     all_items: bool,
+    goal: str | None,
     segment_column: str | None,
     other: bool,
     rare: float | None,
@@ -97,7 +99,7 @@ def command(
             raise InputError("--task", "is for results of tools that know tasks")
         from mobai.analysis.results import of_columns, of_items_in
 
-        shared = {**limits, "delta": delta, "all_items": all_items, "rare": rare}
+        shared = {**limits, "delta": delta, "all_items": all_items, "rare": rare, "goal": goal}
         if arm_columns is not None:
             found = of_columns(file, objectives, arm_columns.split(","), item_column, **shared)
         else:
@@ -108,6 +110,8 @@ def command(
         return
     if task is not None:
         raise InputError("--task", "needs --items")
+    if goal is not None and item_column is None:
+        raise InputError("--goal", "needs items: --items, --item-column or --arm-columns")
     doubts: list[str] = []
     if not objectives:
         more = "" if item_column is None else f" --item-column {shlex.quote(item_column)}"
@@ -134,7 +138,8 @@ def command(
     # Only now: importing it imports the kernels, one way or the other.
     from mobai.analysis.analyse import analyse_log
 
-    analysis = analyse_log(log, log_inv_delta, ordered=ordered or time_column is not None, rare=rare, doubts=doubts)
+    follows = ordered or time_column is not None
+    analysis = analyse_log(log, log_inv_delta, ordered=follows, rare=rare, doubts=doubts, goal=goal)
     if as_json:
         click.echo(json.dumps(views.analysis_json(analysis), indent=2, allow_nan=False))
     else:

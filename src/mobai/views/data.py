@@ -136,6 +136,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "forecast": forecast,
         "assumption": analysis.assumption,
         "findings": list(analysis.findings),
+        **({} if analysis.answer is None else {"answer": dict(vars(analysis.answer))}),
         **({"standings": [one.json() for one in analysis.standings]} if analysis.standings else {}),
     }
 

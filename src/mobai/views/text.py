@@ -73,6 +73,11 @@ def comparison_tables(verdict: Verdict, counts: IntArray, differences: Differenc
     return [*found, *([] if differences is None else [differences_table(verdict, counts, differences)])]
 
 
+def answer_line(analysis: Analysis) -> str:
+    """Return what is proven of the goal that was stated."""
+    return f"{analysis.answer}, with an error probability of {analysis.verdict.delta:g} of its own"
+
+
 def analysis_blocks(analysis: Analysis) -> list[Block]:
     """Return an analysis as paragraphs and tables."""
     verdict, more = analysis.verdict, analysis.forecast
@@ -83,6 +88,7 @@ def analysis_blocks(analysis: Analysis) -> list[Block]:
     return [
         Paragraph(analysis_headline(verdict)),
         Paragraph(f"{verdict_line(verdict).replace(' pull', ' row', 1)}{forecast}"),
+        *([] if analysis.answer is None else [Paragraph(answer_line(analysis))]),
         progress_table(verdict, more),
         *comparison_tables(verdict, analysis.counts, analysis.differences),
         *standings_tables(analysis),

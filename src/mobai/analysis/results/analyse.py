@@ -70,6 +70,7 @@ def analyse_results(
     delta: float = 0.05,
     all_items: bool = False,
     rare: float | None = RARE,
+    goal: str | None = None,
     **options: Any,
 ) -> list[TaskAnalysis]:
     """Say what results of evaluations prove: of Inspect, promptfoo, lm-evaluation-harness or DeepEval.
@@ -83,7 +84,7 @@ def analyse_results(
         seconds, tokens and costs by who is better on more items.
     task
         Which task; all of them, under one delta, unless given.
-    delta, all_items, rare, options
+    delta, all_items, rare, goal, options
         As for :func:`mobai.analyse`.
     """
     check_small(delta)
@@ -91,7 +92,7 @@ def analyse_results(
     if not found:
         raise InputError("path", f"{str(path)!r} is no file of results that is known; give a table to mobai.analyse")
     level = resolve_log_inv_delta(delta) + math.log(len(found))
-    return [_of_task(one, _stated(objectives, one), level, rare, all_items, options) for one in found]
+    return [_of_task(one, _stated(objectives, one), level, rare, goal, all_items, options) for one in found]
 
 
 def _stated(objectives: Sequence[Objective | str] | None, found: Evaluation) -> Sequence[Objective | str]:
@@ -105,15 +106,16 @@ def _of_task(
     objectives: Sequence[Objective | str],
     log_inv_delta: float,
     rare: float | None,
+    goal: str | None,
     all_items: bool,
     options: Any,
 ) -> TaskAnalysis:
     log = read_log(found.rows, objectives, arm="arm", item="item", all_items=all_items, **options)
-    return _of_log(found.task, log, log_inv_delta, rare)
+    return _of_log(found.task, log, log_inv_delta, rare, goal)
 
 
-def _of_log(task: str, log: Log, log_inv_delta: float, rare: float | None) -> TaskAnalysis:
-    analysis = analyse_log(log, log_inv_delta, ordered=False, rare=rare)
+def _of_log(task: str, log: Log, log_inv_delta: float, rare: float | None, goal: str | None) -> TaskAnalysis:
+    analysis = analyse_log(log, log_inv_delta, ordered=False, rare=rare, goal=goal)
     return TaskAnalysis(task, analysis, calls_of_a_race(log, log_inv_delta, rare), len(log.arms))
 
 
@@ -172,9 +174,10 @@ def _of_table(
     arm: str,
     delta: float,
     rare: float | None,
+    goal: str | None,
     all_items: bool,
     **options: Any,
 ) -> TaskAnalysis:
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     log = read_log(rows, objectives, arm=arm, item=item, all_items=all_items, **options)
-    return _of_log("", log, resolve_log_inv_delta(delta), rare)
+    return _of_log("", log, resolve_log_inv_delta(delta), rare, goal)
