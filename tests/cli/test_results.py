@@ -57,6 +57,18 @@ def test_results_of_a_tool_need_no_metrics(capsys: pytest.CaptureFixture[str], t
     assert f"of these {2 * ITEMS} measurements." in out
 
 
+@pytest.mark.filterwarnings("always")
+def test_files_are_read_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for system in ("small", "large"):
+        for task in ["quiz", *(["alone"] if system == "small" else [])]:
+            rows = [{"doc_id": n, "filter": "none", "metrics": ["acc"], "acc": right(system, n)} for n in range(40)]
+            (tmp_path / system).mkdir(exist_ok=True)
+            path = tmp_path / system / f"samples_{task}_2026-11-20T00-49-36.966940.jsonl"
+            path.write_text("\n".join(map(json.dumps, rows)))
+    code, _, err = mobai(capsys, "analyse", str(tmp_path), "--items")
+    assert (code, err) == (0, "mobai: task alone is left out: there is one system alone\n")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

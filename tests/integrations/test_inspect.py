@@ -293,3 +293,24 @@ def test_logs_are_read_as_results(tmp_path: Path, models: list[Model]) -> None:
     (tmp_path / "cut.eval").write_bytes(b"no zip")
     with pytest.raises(mobai.InputError, match=r"cut.eval.* is no log that Inspect can read"):
         find_results(tmp_path)
+
+
+def test_who_is_beaten_goes_on_where_wins_count(tmp_path: Path) -> None:
+    """The middle one beats the last one always and early; the winner beats each of them four times in five."""
+
+    def spends(name: str) -> Model:
+        def answer(messages: Any, *_: Any) -> ModelOutput:
+            often = random.Random(f"{name} {messages[-1].text}").random() < 0.8
+            tokens = {"last": 50, "middle": 49, "winner": 40 if often else 60}[name]
+            found = ModelOutput.from_content(f"mockllm/{name}", "yes")
+            found.usage = ModelUsage(input_tokens=1, output_tokens=tokens - 1, total_tokens=tokens)
+            return found
+
+        made: Model = get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
+        return made
+
+    models = [spends(name) for name in ("last", "middle", "winner")]
+    racing = Racing(names(models), ["tokens:min:wins"])
+    run(Task(dataset=dataset(), solver=generate(), scorer=is_yes(), early_stopping=racing), models, tmp_path)
+    assert racing.winners == {"tokens": "mockllm/winner"}
+    assert racing.experiment.status().verdict.lost == 0

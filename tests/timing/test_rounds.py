@@ -113,7 +113,7 @@ def test_several_metrics_are_all_decided() -> None:
         (["a", "b"], {"metrics": ["second"]}, "did you mean 'seconds'"),
         (["a", "b"], {"metrics": []}, "metrics must be one at least"),
         (["a", "b"], {"at_least": -0.1}, "at_least must be a share"),
-        (["a", "b"], {"slower_by": 5.0}, "slower_by must be a share such as 0.05, not 5.0: that is 500 %"),
+        (["a", "b"], {"slower_by": 3}, "slower_by must be a share below 1, 0.05 for 5 %, not 3"),
         (["a", "b"], {"at_least": math.nan}, "at_least must be a share"),
         (["a", "b"], {"max_rounds": 0}, "max_rounds must be a whole number"),
         (["a", "b"], {"baseline": "c"}, "baseline must be one of a, b"),

@@ -30,7 +30,7 @@ from mobai.engine.standings import Standing
 from mobai.errors import InputError
 from mobai.extras import need
 from mobai.problem import FloatArray, Guardrail, IntArray, Objective
-from mobai.rules.goals import Answer, goal_of
+from mobai.rules.goals import GoalAnswer, goal_of
 from mobai.rules.sampling.uniform import Uniform
 from mobai.rules.stopping import GLR
 from mobai.theory.confidence import check_small, resolve_log_inv_delta
@@ -77,7 +77,7 @@ class Analysis:
     assumption: str = ASSUMPTION
     findings: tuple[str, ...] = ()
     standings: tuple[Standing, ...] = ()
-    answer: Answer | None = None
+    answer: GoalAnswer | None = None
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the means with their intervals, objective by objective; return the figure, or save it."""

@@ -9,13 +9,13 @@ from mobai.analysis.logs import Log
 from mobai.errors import InputError
 from mobai.kernels.evidence.paired import LEFT_OUT, WORST
 from mobai.problem import FloatArray
-from mobai.rules.goals import Answer, Claims, Goal
+from mobai.rules.goals import Claims, Goal, GoalAnswer
 from mobai.rules.stopping.comparison import Comparison
 
 _ROUNDING = 1e-12
 
 
-def answer_on_items(log: Log, goal: Goal, log_inv_delta: float) -> Answer:
+def answer_on_items(log: Log, goal: Goal, log_inv_delta: float) -> GoalAnswer:
     """Return what a table of results proves of a goal, with an error probability of its own."""
     problem = log.problem
     if log.items is None:

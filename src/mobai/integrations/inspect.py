@@ -285,11 +285,15 @@ class Racing:
             self._last = found[0].index
 
     def _still_in(self) -> set[str]:
-        """Return the arms that may still be best in a metric that is open; looked at anew when something was told."""
+        """Return the arms that a metric that is open still needs; looked at anew when something was told.
+
+        Where wins count, who may win must go on to beat those that others have beaten: all of them stay.
+        """
         if self._known_in is None:
             verdict = self.verdict
             still_open = [name for name, winner in verdict.winners.items() if winner is None]
-            left = {one.objective: one.left for one in verdict.contention}
+            wins = {one.name for one in verdict.problem.objectives if one.family.counts_wins}
+            left = {one.objective: one.left for one in verdict.contention if one.objective not in wins}
             compared_with = (
                 {one.of for one in verdict.problem.guardrails if one.of is not None} if still_open else set()
             )

@@ -168,7 +168,7 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
         X, y = indexable(X, y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sampled, splits = self._splits(X, y, candidates[0], seed, params)
-        metrics, self.scorer_ = self._metrics(self._estimator(candidates[0]), X, y, splits[0])
+        metrics, self.scorer_ = self._metrics(candidates, X, y, splits[0])
         self.multimetric_ = metrics != ["score"]
         self._check(metrics)
         self.n_splits_ = len(splits)
@@ -225,11 +225,12 @@ class RacingSearchCV(GridSearchCV):  # type: ignore[misc]
             return clone(self.estimator[candidate["estimator"]])
         return clone(self.estimator).set_params(**clone(dict(candidate), safe=False))
 
-    def _metrics(self, estimator: Any, X: Any, y: Any, split: Any) -> tuple[list[str], Any]:
-        """Return what metrics are called, and their scorers; what a function returns is seen from a fit."""
+    def _metrics(self, candidates: list[dict[str, Any]], X: Any, y: Any, split: Any) -> tuple[list[str], Any]:
+        """Return what metrics are called, and their scorers; what a function returns is seen from a fit that works."""
         if callable(self.scoring):
-            found = _scored(estimator, X, y, split, self.scoring, {})
-            return ["score"] if isinstance(found, Exception) else list(found[0]), self.scoring
+            fits = (_scored(self._estimator(one), X, y, split, self.scoring, {}) for one in candidates)
+            return next((list(one[0]) for one in fits if not isinstance(one, Exception)), ["score"]), self.scoring
+        estimator = self._estimator(candidates[0])
         if self.scoring is None or isinstance(self.scoring, str):
             return ["score"], check_scoring(estimator, self.scoring)
         if not isinstance(self.scoring, Iterable):

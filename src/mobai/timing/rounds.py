@@ -23,7 +23,6 @@ from mobai.timing.measurement import Measurement
 
 METRICS = ("seconds", "user", "memory")
 CommandError = CommandFailedError
-_MOST_SHARE = 5.0
 _SMALLEST = 1e-9  # what a clock says of something that took no time
 
 
@@ -198,10 +197,8 @@ def _checked(
     if not metrics:
         raise InputError("metrics", f"must be one at least of {', '.join(METRICS)}")
     for argument, share in (("at_least", at_least), ("slower_by", slower_by)):
-        if not 0 <= share < math.inf:
-            raise InputError(argument, f"must be a share, 0 or more, such as 0.03, not {share!r}")
-        if share >= _MOST_SHARE:
-            raise InputError(argument, f"must be a share such as 0.05, not {share!r}: that is {100 * share:g} %")
+        if not 0 <= share < 1:
+            raise InputError(argument, f"must be a share below 1, 0.05 for 5 %, not {share!r}")
     if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
         raise InputError("max_rounds", f"must be a whole number, 1 or more, not {max_rounds!r}")
     if slower_by and baseline is None:

@@ -75,6 +75,8 @@ def comparison_tables(verdict: Verdict, counts: IntArray, differences: Differenc
 
 def answer_line(analysis: Analysis) -> str:
     """Return what is proven of the goal that was stated."""
+    if not analysis.verdict.certified:
+        return f"{analysis.answer}; not certified"
     return f"{analysis.answer}, with an error probability of {analysis.verdict.delta:g} of its own"
 
 

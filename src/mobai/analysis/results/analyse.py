@@ -91,27 +91,30 @@ def analyse_results(
     found = find_results(path, task)
     if not found:
         raise InputError("path", f"{str(path)!r} is no file of results that is known; give a table to mobai.analyse")
-    level = resolve_log_inv_delta(delta) + math.log(len(found))
-    return [_of_task(one, _stated(objectives, one), level, rare, goal, all_items, options) for one in found]
+    return _of_tasks(found, objectives, delta=delta, all_items=all_items, rare=rare, goal=goal, **options)
+
+
+def _of_tasks(
+    found: Sequence[Evaluation],
+    objectives: Sequence[Objective | str] | None,
+    *,
+    delta: float,
+    rare: float | None,
+    goal: str | None,
+    **options: Any,
+) -> list[TaskAnalysis]:
+    """Say what every task proves, all under one delta."""
+    level, analyses = resolve_log_inv_delta(delta) + math.log(len(found)), []
+    for one in found:
+        log = read_log(one.rows, _stated(objectives, one), arm="arm", item="item", **options)
+        analyses.append(_of_log(one.task, log, level, rare, goal))
+    return analyses
 
 
 def _stated(objectives: Sequence[Objective | str] | None, found: Evaluation) -> Sequence[Objective | str]:
     """Return what to compare: metrics that are named alone are what their tool says they are."""
     known = {one.partition(":")[0]: one for one in found.objectives}
     return [known.get(one, one) if isinstance(one, str) else one for one in objectives or found.objectives]
-
-
-def _of_task(
-    found: Evaluation,
-    objectives: Sequence[Objective | str],
-    log_inv_delta: float,
-    rare: float | None,
-    goal: str | None,
-    all_items: bool,
-    options: Any,
-) -> TaskAnalysis:
-    log = read_log(found.rows, objectives, arm="arm", item="item", all_items=all_items, **options)
-    return _of_log(found.task, log, log_inv_delta, rare, goal)
 
 
 def _of_log(task: str, log: Log, log_inv_delta: float, rare: float | None, goal: str | None) -> TaskAnalysis:
@@ -128,8 +131,9 @@ def of_items_in(
     **options: Any,
 ) -> list[TaskAnalysis]:
     """Say what a file or folder proves: results of a tool, or else a table with a row per arm and item."""
-    if path != "-" and arm is None and item is None and find_results(path, task):
-        return analyse_results(path, objectives or None, task=task, **options)
+    found = find_results(path, task) if path != "-" and arm is None and item is None else []
+    if found:
+        return _of_tasks(found, objectives, **options)
     if task is not None:
         raise InputError("task", f"{path!r} is a table, which has no tasks")
     columns = columns_of(path)

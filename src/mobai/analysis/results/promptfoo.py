@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mobai.analysis.results.cells import LESS_WINS, SHARE, ResultFile, metric_name, number
+from mobai.analysis.results.cells import LESS_WINS, MORE_WINS, SHARE, ResultFile, metric_name, number
 
 _FAILED = 2  # the reason of a failure that is an error, not an assertion
 
@@ -21,7 +21,7 @@ def read(path: Path, facts: Any) -> ResultFile | None:
     rows = results.get("results") if isinstance(results, Mapping) else None
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "gradingResult" in row for row in rows):
         return None
-    found = ResultFile(path, "promptfoo", metrics={"pass": SHARE, "score": SHARE})
+    found = ResultFile(path, "promptfoo", metrics={"pass": SHARE, "score": MORE_WINS})
     cases: dict[str, set[Any]] = {}
     for row in rows:
         cases.setdefault(_item(row), set()).add(str(row.get("testIdx")))
@@ -53,7 +53,7 @@ def _numbers(row: Mapping[str, Any], found: ResultFile) -> dict[str, float | Non
     numbers = {"pass": number(row.get("success")), "score": number(row.get("score"))}
     numbers |= {metric_name(name): number(value) for name, value in _mapping(row.get("namedScores")).items()}
     for name in numbers:
-        found.metrics.setdefault(name, SHARE)
+        found.metrics.setdefault(name, MORE_WINS)  # assertions of one's own may score anything
     taken = {
         "milliseconds": number(row.get("latencyMs")),
         "cost": number(row.get("cost")),

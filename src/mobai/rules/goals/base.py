@@ -20,7 +20,7 @@ class Claims(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answer:
+class GoalAnswer:
     """What is known of an answer.
 
     Attributes
@@ -57,5 +57,5 @@ class Goal(Protocol):
     def level(self, problem: Problem, log_inv_delta: float) -> float:
         """Return the most evidence that any of its claims needs."""
 
-    def answer(self, problem: Problem, claims: Claims, log_inv_delta: float) -> Answer:
+    def answer(self, problem: Problem, claims: Claims, log_inv_delta: float) -> GoalAnswer:
         """Return what is proven, with error probability at most delta for everything that is ever said of it."""

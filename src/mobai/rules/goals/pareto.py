@@ -9,7 +9,7 @@ import numpy as np
 
 from mobai.errors import InputError
 from mobai.problem import Problem
-from mobai.rules.goals.base import Answer, Claims
+from mobai.rules.goals.base import Claims, GoalAnswer
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Pareto:
         factor = objectives if (problem.eps[:objectives] > 0).any() else objectives - 1
         return log_inv_delta + math.log(factor * arms * (arms - 1))
 
-    def answer(self, problem: Problem, claims: Claims, log_inv_delta: float) -> Answer:
+    def answer(self, problem: Problem, claims: Claims, log_inv_delta: float) -> GoalAnswer:
         """Return who is on the front, who is dominated, and of whom that is open."""
         arms = problem.shape[0]
         itself = np.eye(arms, dtype=bool)
@@ -47,4 +47,4 @@ class Pareto:
         front = (ahead | itself).all(axis=1)
         groups = {"on the front": front, "dominated": dominated, "open": ~front & ~dominated}
         named = {name: tuple(np.array(problem.arms, object)[flags].tolist()) for name, flags in groups.items()}
-        return Answer(self.word, not named["open"], named)
+        return GoalAnswer(self.word, not named["open"], named)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from mobai.errors import InputError
 from mobai.problem import Problem
+from mobai.rules.goals.base import Claims
 
 
 def need_means(word: str, problem: Problem) -> None:
@@ -11,6 +15,13 @@ def need_means(word: str, problem: Problem) -> None:
     for objective in problem.objectives:
         if objective.family.counts_wins:
             raise InputError("goal", f"must not be {word} where wins count, which may have no order: {objective.name}")
+
+
+def order_of_claims(claims: Claims, m: int, level: float) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
+    """Return which arm is proven better than which in an objective, and the arms by how many others they are."""
+    proven = claims.near[m] > level
+    np.fill_diagonal(proven, False)
+    return proven, np.argsort(-proven.sum(axis=1), kind="stable")
 
 
 def pairs_in_doubt(problem: Problem) -> int:

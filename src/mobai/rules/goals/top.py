@@ -9,8 +9,8 @@ import numpy as np
 
 from mobai.errors import InputError
 from mobai.problem import Problem
-from mobai.rules.goals.base import Answer, Claims
-from mobai.rules.goals.shared import need_means, pairs_in_doubt
+from mobai.rules.goals.base import Claims, GoalAnswer
+from mobai.rules.goals.shared import need_means, order_of_claims, pairs_in_doubt
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,12 @@ class Top:
         """Return the evidence that every pair needs."""
         return log_inv_delta + math.log(pairs_in_doubt(problem))
 
-    def answer(self, problem: Problem, claims: Claims, log_inv_delta: float) -> Answer:
+    def answer(self, problem: Problem, claims: Claims, log_inv_delta: float) -> GoalAnswer:
         """Return the best k of every objective in which they are proven; no arms where that is open."""
         groups: dict[str, tuple[str, ...]] = {}
         for m, name in enumerate(problem.objective_names):
-            proven = claims.near[m] > self.level(problem, log_inv_delta)
-            np.fill_diagonal(proven, False)
-            order = np.argsort(-proven.sum(axis=1), kind="stable")
+            proven, order = order_of_claims(claims, m, self.level(problem, log_inv_delta))
             best, others = order[: self.k], order[self.k :]
             whole = bool(proven[np.ix_(best, others)].all())
             groups[name] = tuple(problem.arms[i] for i in sorted(best.tolist())) if whole else ()
-        return Answer(self.word, all(groups.values()), groups)
+        return GoalAnswer(self.word, all(groups.values()), groups)
